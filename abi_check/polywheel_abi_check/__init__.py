@@ -1,0 +1,1 @@
+"""What a binary needs, read from its bytes: libraries, symbols, versions."""

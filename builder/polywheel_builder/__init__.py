@@ -1,0 +1,1 @@
+"""matrix.yaml to plan, plan to compile graph, compile graph to wheels."""

@@ -1,0 +1,1 @@
+"""matrix.yaml to the release pipelines of continuous integration."""

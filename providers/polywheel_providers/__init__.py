@@ -1,0 +1,1 @@
+"""What this machine is: facts read off it, and the variant properties they support."""
