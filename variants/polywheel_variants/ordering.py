@@ -1,0 +1,117 @@
+"""Which variants a machine can take, and in which order (PEP 825, "Variant ordering").
+
+A variant is compatible when every feature it lists has at least one supported value. Compatible
+variants are compared by the places of their best values in the publisher's namespace list, the
+provider's feature list and the provider's value list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from polywheel_variants.metadata import StaticProvider, VariantMetadata
+from polywheel_variants.property import Properties
+from polywheel_variants.wheel_name import NULL_LABEL
+
+Supported = Mapping[str, Mapping[str, Sequence[str]]]
+"""namespace -> feature -> values, features and values in order of preference, best first."""
+
+Key = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Why a machine cannot take a variant: the feature it lacks every wanted value of."""
+
+    namespace: str
+    feature: str
+    wanted: tuple[str, ...]
+    supported: tuple[str, ...]
+    """What the machine offers for that feature; empty when it offers nothing."""
+
+    def __str__(self) -> str:
+        have = ", ".join(self.supported[:6]) + (", ..." if len(self.supported) > 6 else "")
+        return (
+            f"needs {self.namespace} :: {self.feature} :: {' or '.join(self.wanted)}, "
+            f"this machine has {have or 'none'}"
+        )
+
+
+@dataclass(frozen=True)
+class Order:
+    """The compatible labels, best first, and for each other label what it lacks."""
+
+    ranking: tuple[str, ...]
+    missing: Mapping[str, Missing]
+
+
+def with_static_properties(supported: Supported, metadata: VariantMetadata) -> Supported:
+    """Replace what the machine says by what the metadata states for its static namespaces.
+
+    The order of decision is PEP 850's: static properties in the metadata come before any provider.
+    An optional provider stays off, since nobody enabled it.
+    """
+    merged: dict[str, Mapping[str, Sequence[str]]] = {
+        namespace: features
+        for namespace, features in supported.items()
+        if not _is_disabled(metadata, namespace)
+    }
+    for namespace, provider in metadata.providers.items():
+        if isinstance(provider, StaticProvider) and not provider.optional:
+            merged[namespace] = {feature: provider.values[feature] for feature in provider.feature_order}
+    return merged
+
+
+def _is_disabled(metadata: VariantMetadata, namespace: str) -> bool:
+    provider = metadata.providers.get(namespace)
+    return provider is not None and provider.optional
+
+
+def order(metadata: VariantMetadata, supported: Supported, labels: Iterable[str]) -> Order:
+    """Sort the labels that have wheels: the null variant last, ties by label.
+
+    `supported` already holds the static namespaces (`with_static_properties`). A label the metadata
+    does not list is left out of both results: PEP 825 drops such a wheel.
+    """
+    keyed: list[tuple[Key, str]] = []
+    missing: dict[str, Missing] = {}
+    for label in dict.fromkeys(labels):
+        properties = metadata.variants.get(label)
+        if properties is None:
+            continue
+        lack = first_missing(properties, supported)
+        if lack is None:
+            keyed.append((_key(properties, metadata.namespaces, supported), label))
+        else:
+            missing[label] = lack
+    keyed.sort(key=lambda pair: (pair[1] == NULL_LABEL, pair[0], pair[1]))
+    return Order(tuple(label for _, label in keyed), missing)
+
+
+def first_missing(properties: Properties, supported: Supported) -> Missing | None:
+    """Return the first feature no wanted value of which is supported, or None when all are."""
+    for namespace, features in properties.items():
+        for feature, wanted in features.items():
+            offered = supported.get(namespace, {}).get(feature, ())
+            if not set(wanted).intersection(offered):
+                return Missing(namespace, feature, tuple(wanted), tuple(offered))
+    return None
+
+
+def _key(properties: Properties, namespaces: Sequence[str], supported: Supported) -> Key:
+    """Build the sort key of one compatible variant; the closing infinity lets a longer list win."""
+    places = [
+        (
+            namespaces.index(namespace) if namespace in namespaces else len(namespaces),
+            list(supported[namespace]).index(feature),
+            min(_places(supported[namespace][feature], wanted)),
+        )
+        for namespace, features in properties.items()
+        for feature, wanted in features.items()
+    ]
+    return (*sorted(places), (float("inf"),))
+
+
+def _places(offered: Sequence[str], wanted: Sequence[str]) -> Iterable[int]:
+    return (offered.index(value) for value in wanted if value in offered)
