@@ -151,6 +151,6 @@ class WheelArchive:
         stated = sorted(metadata.variants)
         if self.name.label is not None and stated != [self.name.label]:
             raise BadInputError(
-                f"{self.path}: variant.json states {stated}, the file name {self.name.label!r}; they must agree"
+                f"{self.path}: variant.json states {stated}, the file name {self.name.label!r}"
             )
         return metadata
