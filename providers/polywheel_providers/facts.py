@@ -1,0 +1,84 @@
+"""`Facts`: what was read off one machine, raw, versioned and serialisable.
+
+A record decides offline what its machine would have decided. It holds no host name, no user's paths and
+no identifiers but those the masks need.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+
+from .cpu import CpuFacts, cpu_from_fields
+from .record import Fields, fields_as_json
+from .vendor import VENDORS, Note
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FACTS_VERSION = 1
+"""The record's version, its first key; a reader refuses any other."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything `supported` and `devices` need to know about one machine."""
+
+    system: str
+    """`Linux`, `Darwin` or `Windows`."""
+    machine: str
+    """The processor family as the system names it: `x86_64`, `aarch64`, `arm64`, `AMD64`."""
+    release: str
+    """The kernel's release."""
+    libc: str
+    """`glibc 2.36`, `musl 1.2`, or empty."""
+    cpu: CpuFacts
+    """The processor's cores."""
+    nvidia: Any = None
+    """`polywheel_providers.nvidia`'s facts; `None` when the vendor was not asked about."""
+    amd: Any = None
+    """`polywheel_providers.amd`'s facts."""
+    intel: Any = None
+    """`polywheel_providers.intel`'s facts."""
+    elapsed_ms: dict[str, float] = field(default_factory=dict)
+    """Namespace -> milliseconds its probe took."""
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Every probe's notes, processor first."""
+        parts = (self.cpu, self.nvidia, self.amd, self.intel)
+        return tuple(note for part in parts if part is not None for note in part.notes)
+
+
+def vendor_module(namespace: str) -> Any:
+    """Import a vendor's package; see `vendor.Vendor` for what it offers."""
+    return import_module(f"{__package__}.{namespace}")
+
+
+def to_json(facts: Facts) -> dict[str, object]:
+    """Return the record of a machine, `"facts": 1` first."""
+    return {"facts": FACTS_VERSION, **fields_as_json(facts)}
+
+
+def from_json(value: object, where: str = "facts") -> Facts:
+    """Read a record back; `where` names it in messages.
+
+    Raises `ValueError` with one line that names the key, what was expected and what was found.
+    """
+    fields = Fields(value, where)
+    version = fields.integer("facts")
+    if version != FACTS_VERSION:
+        raise ValueError(f"{where}.facts: version {version} is not known, expected {FACTS_VERSION}")
+    system, machine = fields.text("system"), fields.text("machine")
+    release, libc = fields.text("release"), fields.text("libc")
+    cpu = cpu_from_fields(fields.child("cpu"))
+    vendors = {name: _vendor_facts(name, fields) for name in VENDORS}
+    elapsed = fields.number_map("elapsed_ms")
+    fields.done()
+    return Facts(system, machine, release, libc, cpu, **vendors, elapsed_ms=elapsed)
+
+
+def _vendor_facts(namespace: str, fields: Fields) -> Any:
+    inner = fields.optional_child(namespace)
+    return None if inner is None else vendor_module(namespace).from_fields(inner)
