@@ -1,1 +1,5 @@
-"""matrix.yaml to plan, plan to compile graph, compile graph to wheels."""
+"""matrix.yaml to plan, plan to compile graph, compile graph to wheels.
+
+The data's way: `matrix_file` -> `matrix.Matrix` -> `plan.Plan` (cells and actions) -> `ninja_graph` ->
+`store.Store` -> wheels. `build.build` walks it.
+"""

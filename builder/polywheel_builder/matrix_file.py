@@ -1,0 +1,360 @@
+"""Reads matrix.yaml: positions in every message, nearest key on every slip."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from polywheel_builder.matrix import KINDS, NO_PLAIN, Kind, Library, Matrix, Variant
+from polywheel_builder.positioned_yaml import Items, Node, Scalar, Table, parse
+from polywheel_variants.errors import BadInputError
+from polywheel_variants.wheel_name import NULL_LABEL, is_label
+
+FORMAT = "1"
+_TOOLKITS: tuple[Kind, ...] = ("cuda", "rocm", "xpu")
+_VERSION = re.compile(r"\d+\.\d+")
+_CPU_LEVEL = re.compile(r"v[1-4]|[89](?:\.\d+)?a|sve2?")
+_X86_LEVEL = re.compile(r"v[1-4]")
+_PYTHON = re.compile(r"py3|cp3\d{1,2}t?|cp3\d{1,2}-abi3|cp3\d{1,2}-abi3\.abi3t|cp3\d{1,2}-abi3t")
+_PLATFORM = re.compile(
+    r"manylinux_\d+_\d+_\w+|musllinux_\d+_\d+_\w+|macosx_\d+_\d+_\w+|win_amd64|win_arm64", re.ASCII
+)
+_LIBRARY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(MB|GB)")
+
+T = TypeVar("T")
+
+
+def read_matrix(path: Path) -> Matrix:
+    """Read a matrix.yaml.
+
+    Raises BadInputError, one line with file, line, column, key, what was found and what was expected.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadInputError(
+            f"{path}: {error.strerror or error}; name a matrix with -m, or run where matrix.yaml lies"
+        ) from None
+    return parse_matrix(data, source=path.name)
+
+
+def parse_matrix(data: bytes, *, source: str) -> Matrix:
+    """Read a matrix from bytes; see `read_matrix`."""
+    top = _Keys(source, "", _table(parse(data, source=source), source, "the file"))
+    _require_format(top)
+    matrix = Matrix(
+        source=source,
+        project=top.take("project", _text, default="."),
+        torch=top.take("torch", _matching(_VERSION, "a version such as 2.10")),
+        pythons=top.take("pythons", _list(_matching(_PYTHON, "a tag such as py3, cp310-abi3 or cp315t"))),
+        platforms=top.take("platforms", _list(_matching(_PLATFORM, "a wheel's platform tag"))),
+        plain=top.take("plain", _text, default=NULL_LABEL),
+        sdist=top.take("sdist", _yes_no, default=False),
+        generate=top.take("generate", _list(_text), default=()),
+        libraries={one.name: one for one in top.take("libraries", _libraries)},
+        variants=top.take("variants", _variants),
+    )
+    _require_consistent(matrix, top)
+    top.require_no_other()
+    return matrix
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A node with the path of keys that leads to it."""
+
+    source: str
+    path: str
+    node: Node
+
+    @property
+    def where(self) -> str:
+        return f"{self.source}:{self.node.place}"
+
+    def bad(self, message: str) -> BadInputError:
+        return BadInputError(f"{self.where}: {self.path}: {message}")
+
+
+@dataclass
+class _Keys:
+    """A table that is emptied key by key; what is left over nobody knows."""
+
+    source: str
+    path: str
+    table: Table
+    taken: set[str] = field(default_factory=set)
+
+    def value(self, key: str) -> _Value | None:
+        self.taken.add(key)
+        path = f"{self.path}.{key}" if self.path else key
+        for name, node in self.table.entries:
+            if name.text == key:
+                return _Value(self.source, path, node)
+        return None
+
+    def take(self, key: str, read: Callable[[_Value], T], *, default: T | None = None) -> T:
+        value = self.value(key)
+        if value is not None:
+            return read(value)
+        if default is not None:
+            return default
+        raise self.bad(f"the key {key!r} is missing")
+
+    def optional(self, key: str, read: Callable[[_Value], T]) -> T | None:
+        value = self.value(key)
+        return None if value is None else read(value)
+
+    def bad(self, message: str) -> BadInputError:
+        at = f"{self.path}: " if self.path else ""
+        return BadInputError(f"{self.source}:{self.table.place}: {at}{message}")
+
+    def require_no_other(self) -> None:
+        for name, _ in self.table.entries:
+            if name.text not in self.taken:
+                at = f"{self.path}: " if self.path else ""
+                hint = _nearest(name.text, sorted(self.taken))
+                raise BadInputError(f"{self.source}:{name.place}: {at}unknown key {name.text!r}; {hint}")
+
+
+def _table(node: Node, source: str, path: str) -> Table:
+    if not isinstance(node, Table):
+        raise BadInputError(f"{source}:{node.place}: {path}: found {_kind(node)}, expected keys and values")
+    return node
+
+
+def _kind(node: Node) -> str:
+    match node:
+        case Scalar(text):
+            return repr(text if len(text) <= 40 else text[:37] + "...")
+        case Items():
+            return "a list"
+        case Table():
+            return "keys and values"
+
+
+def _text(value: _Value) -> str:
+    if not isinstance(value.node, Scalar):
+        raise value.bad(f"found {_kind(value.node)}, expected one text")
+    if not value.node.text:
+        raise value.bad("empty, expected a text")
+    return value.node.text
+
+
+def _matching(pattern: re.Pattern[str], expected: str) -> Callable[[_Value], str]:
+    def read(value: _Value) -> str:
+        text = _text(value)
+        if not pattern.fullmatch(text):
+            raise value.bad(f"found {_kind(value.node)}, expected {expected}")
+        return text
+
+    return read
+
+
+def _list(read: Callable[[_Value], T]) -> Callable[[_Value], tuple[T, ...]]:
+    """Read a list whose items are all different."""
+
+    def read_all(value: _Value) -> tuple[T, ...]:
+        if not isinstance(value.node, Items):
+            raise value.bad(f"found {_kind(value.node)}, expected a list")
+        if not value.node.items:
+            raise value.bad("an empty list, expected at least one item")
+        seen: dict[T, None] = {}
+        for number, node in enumerate(value.node.items):
+            one = _Value(value.source, f"{value.path}[{number}]", node)
+            item = read(one)
+            if item in seen:
+                raise one.bad(f"{_kind(node)} stands twice in the list")
+            seen[item] = None
+        return tuple(seen)
+
+    return read_all
+
+
+def _one_or_list(read: Callable[[_Value], T]) -> Callable[[_Value], tuple[T, ...]]:
+    def read_any(value: _Value) -> tuple[T, ...]:
+        return _list(read)(value) if isinstance(value.node, Items) else (read(value),)
+
+    return read_any
+
+
+def _yes_no(value: _Value) -> bool:
+    text = _text(value)
+    if text not in {"yes", "no", "true", "false"}:
+        raise value.bad(f"found {text!r}, expected yes or no")
+    return text in {"yes", "true"}
+
+
+def _kind_name(value: _Value) -> Kind:
+    text = _text(value)
+    if text not in KINDS:
+        raise value.bad(f"unknown kind {text!r}; {_nearest(text, KINDS)}")
+    return text
+
+
+def _nearest(text: str, known: Iterable[str]) -> str:
+    """Say the next step after a slip: the nearest known word, or all of them."""
+    words = list(known)
+    near = difflib.get_close_matches(text, words, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(words)}"
+
+
+def _require_format(top: _Keys) -> None:
+    value = top.value("matrix")
+    if value is None:
+        raise top.bad(f"the key 'matrix' is missing; the file starts with 'matrix: {FORMAT}'")
+    if _text(value) != FORMAT:
+        raise value.bad(f"format {_kind(value.node)}; this polywheel reads format {FORMAT}")
+
+
+def _libraries(value: _Value) -> tuple[Library, ...]:
+    table = _table(value.node, value.source, value.path)
+    if not table.entries:
+        raise value.bad("no library; a wheel without one needs no variants")
+    return tuple(
+        _library(name, _Value(value.source, f"{value.path}.{name.text}", node))
+        for name, node in table.entries
+    )
+
+
+def _library(name: Scalar, value: _Value) -> Library:
+    if not _LIBRARY.fullmatch(name.text):
+        raise BadInputError(f"{value.source}:{name.place}: {value.path}: expected a name such as _cpu")
+    keys = _Keys(value.source, value.path, _table(value.node, value.source, value.path))
+    library = Library(
+        name=name.text,
+        sources=keys.take("sources", _one_or_list(_inside_project)),
+        kinds=keys.take("for", _one_or_list(_kind_name), default=KINDS),
+        include=keys.take("include", _one_or_list(_inside_project), default=()),
+        archs=keys.take("archs", _list(_text), default=()),
+        memory_mb=keys.optional("memory", _memory),
+    )
+    keys.require_no_other()
+    return library
+
+
+def _inside_project(value: _Value) -> str:
+    text = _text(value)
+    if text.startswith("/") or ".." in Path(text).parts:
+        raise value.bad(f"{text!r} leaves the project's folder; expected a path below it")
+    return text
+
+
+def _memory(value: _Value) -> int:
+    text = _text(value)
+    found = _MEMORY.fullmatch(text)
+    if found is None:
+        raise value.bad(f"found {text!r}, expected an amount such as 2GB or 800MB")
+    return int(float(found[1]) * (1000 if found[2] == "GB" else 1))
+
+
+def _variants(value: _Value) -> tuple[Variant, ...]:
+    if not isinstance(value.node, Items) or not value.node.items:
+        raise value.bad(f"found {_kind(value.node)}, expected a list of variants, most preferred first")
+    return tuple(
+        _variant(_Value(value.source, f"{value.path}[{number}]", node))
+        for number, node in enumerate(value.node.items)
+    )
+
+
+def _variant(value: _Value) -> Variant:
+    keys = _Keys(value.source, value.path, _table(value.node, value.source, value.path))
+    kind, version = _kind_and_version(keys)
+    variant = Variant(
+        label=keys.take("name", _label, default=_default_label(kind, version)),
+        kind=kind,
+        version=version,
+        archs=_archs(keys, kind),
+        requires=keys.take("requires", _list(_requirement), default=()),
+        platforms=keys.take("platforms", _one_or_list(_text), default=()),
+        channels=keys.take("channels", _list(_text), default=()),
+        min_driver=keys.optional("min_driver", _matching(_VERSION, "a CUDA version such as 12.4")),
+        where=value.where,
+    )
+    keys.require_no_other()
+    if (variant.label == NULL_LABEL) != (kind == "null"):
+        raise value.bad(
+            "the name null belongs to the variant without cuda, rocm, xpu or cpu, and to it alone"
+        )
+    return variant
+
+
+def _kind_and_version(keys: _Keys) -> tuple[Kind, str]:
+    version = _matching(_VERSION, "a toolkit's version such as 13.0")
+    level = _matching(_CPU_LEVEL, "a CPU level: v2, v3, v4 on x86-64; 8.2a, sve2 ... on Arm")
+    found: list[tuple[Kind, str]] = [
+        (kind, text) for kind in _TOOLKITS if (text := keys.optional(kind, version)) is not None
+    ]
+    if (text := keys.optional("cpu", level)) is not None:
+        found.append(("cpu", text))
+    if len(found) > 1:
+        raise keys.bad(f"{' and '.join(kind for kind, _ in found)} in one variant; expected one of them")
+    return found[0] if found else ("null", "")
+
+
+def _default_label(kind: Kind, version: str) -> str:
+    match kind:
+        case "cuda":
+            return "cu" + version.replace(".", "")
+        case "rocm" | "xpu":
+            return kind + version
+        case "cpu":
+            return f"x86_64_{version}" if is_x86_level(version) else f"aarch64_{version}"
+        case "null":
+            return NULL_LABEL
+
+
+def is_x86_level(version: str) -> bool:
+    """Whether a CPU level is one of x86-64 (`v3`) rather than of Arm (`8.2a`)."""
+    return _X86_LEVEL.fullmatch(version) is not None
+
+
+def _archs(keys: _Keys, kind: Kind) -> tuple[str, ...]:
+    value = keys.value("archs")
+    if kind in _TOOLKITS:
+        if value is None:
+            raise keys.bad(f"the key 'archs' is missing; a {kind} variant names the devices it has code for")
+        return _list(_text)(value)
+    if value is not None:
+        raise value.bad(f"a {kind} variant has no archs; they belong to cuda, rocm and xpu")
+    return ()
+
+
+def _label(value: _Value) -> str:
+    text = _text(value)
+    if not is_label(text) or text == NO_PLAIN:
+        raise value.bad(f"label {text!r}; expected lower-case letters, digits, '_' and '.' (PEP 825)")
+    return text
+
+
+def _requirement(value: _Value) -> str:
+    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 - most have none
+
+    text = _text(value)
+    try:
+        return str(Requirement(text))
+    except InvalidRequirement as error:
+        raise value.bad(f"{text!r} is no requirement: {str(error).splitlines()[0]}") from None
+
+
+def _require_consistent(matrix: Matrix, top: _Keys) -> None:
+    """Check what only the whole file shows: labels once, null last, plain known."""
+    labels: dict[str, Variant] = {}
+    for variant in matrix.variants:
+        if variant.label in labels:
+            raise BadInputError(
+                f"{variant.where}: label {variant.label!r} stood already at {labels[variant.label].where}; "
+                "one label is one variant: give one of them another name"
+            )
+        labels[variant.label] = variant
+    if NULL_LABEL in labels and matrix.variants[-1].label != NULL_LABEL:
+        raise BadInputError(f"{labels[NULL_LABEL].where}: null is not last; every installer ranks it last")
+    if matrix.plain not in {NO_PLAIN, *labels}:
+        value = top.value("plain") or _Value(matrix.source, "plain", top.table)
+        raise value.bad(
+            f"no variant is named {matrix.plain!r}; {_nearest(matrix.plain, [*labels, NO_PLAIN])}"
+        )
