@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,6 +16,10 @@ from polywheel_variants.wheel_name import NULL_LABEL, is_label
 
 FORMAT = "1"
 _TOOLKITS: tuple[Kind, ...] = ("cuda", "rocm", "xpu")
+_TOP = (
+    "matrix", "project", "torch", "pythons", "platforms", "plain", "sdist", "generate", "libraries", "variants",
+)  # fmt: skip
+_VARIANT = ("name", "cuda", "rocm", "xpu", "cpu", "archs", "requires", "platforms", "channels", "min_driver")
 _VERSION = re.compile(r"\d+\.\d+")
 _CPU_LEVEL = re.compile(r"v[1-4]|[89](?:\.\d+)?a|sve2?")
 _X86_LEVEL = re.compile(r"v[1-4]")
@@ -45,7 +49,7 @@ def read_matrix(path: Path) -> Matrix:
 
 def parse_matrix(data: bytes, *, source: str) -> Matrix:
     """Read a matrix from bytes; see `read_matrix`."""
-    top = _Keys(source, "", _table(parse(data, source=source), source, "the file"))
+    top = _Keys.of(_Value(source, "", parse(data, source=source)), *_TOP)
     _require_format(top)
     matrix = Matrix(
         source=source,
@@ -60,7 +64,6 @@ def parse_matrix(data: bytes, *, source: str) -> Matrix:
         variants=top.take("variants", _variants),
     )
     _require_consistent(matrix, top)
-    top.require_no_other()
     return matrix
 
 
@@ -77,20 +80,32 @@ class _Value:
         return f"{self.source}:{self.node.place}"
 
     def bad(self, message: str) -> BadInputError:
-        return BadInputError(f"{self.where}: {self.path}: {message}")
+        return BadInputError(f"{self.where}: {self.path + ': ' if self.path else ''}{message}")
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Keys:
-    """A table that is emptied key by key; what is left over nobody knows."""
+    """A table all of whose keys are known."""
 
     source: str
     path: str
     table: Table
-    taken: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, value: _Value, *known: str) -> _Keys:
+        """Open a table; a key that is not among `known` is refused with the nearest that is."""
+        path = value.path
+        if not isinstance(value.node, Table):
+            raise value.bad(f"found {_kind(value.node)}, expected keys and values")
+        for name, _ in value.node.entries:
+            if name.text not in known:
+                at = f"{path}: " if path else ""
+                raise BadInputError(
+                    f"{value.source}:{name.place}: {at}unknown key {name.text!r}; {_nearest(name.text, known)}"
+                )
+        return cls(value.source, path, value.node)
 
     def value(self, key: str) -> _Value | None:
-        self.taken.add(key)
         path = f"{self.path}.{key}" if self.path else key
         for name, node in self.table.entries:
             if name.text == key:
@@ -110,21 +125,7 @@ class _Keys:
         return None if value is None else read(value)
 
     def bad(self, message: str) -> BadInputError:
-        at = f"{self.path}: " if self.path else ""
-        return BadInputError(f"{self.source}:{self.table.place}: {at}{message}")
-
-    def require_no_other(self) -> None:
-        for name, _ in self.table.entries:
-            if name.text not in self.taken:
-                at = f"{self.path}: " if self.path else ""
-                hint = _nearest(name.text, sorted(self.taken))
-                raise BadInputError(f"{self.source}:{name.place}: {at}unknown key {name.text!r}; {hint}")
-
-
-def _table(node: Node, source: str, path: str) -> Table:
-    if not isinstance(node, Table):
-        raise BadInputError(f"{source}:{node.place}: {path}: found {_kind(node)}, expected keys and values")
-    return node
+        return _Value(self.source, self.path, self.table).bad(message)
 
 
 def _kind(node: Node) -> str:
@@ -224,7 +225,7 @@ def _libraries(value: _Value) -> tuple[Library, ...]:
 def _library(name: Scalar, value: _Value) -> Library:
     if not _LIBRARY.fullmatch(name.text):
         raise BadInputError(f"{value.source}:{name.place}: {value.path}: expected a name such as _cpu")
-    keys = _Keys(value.source, value.path, _table(value.node, value.source, value.path))
+    keys = _Keys.of(value, "sources", "for", "include", "archs", "memory")
     library = Library(
         name=name.text,
         sources=keys.take("sources", _one_or_list(_inside_project)),
@@ -233,7 +234,6 @@ def _library(name: Scalar, value: _Value) -> Library:
         archs=keys.take("archs", _list(_text), default=()),
         memory_mb=keys.optional("memory", _memory),
     )
-    keys.require_no_other()
     return library
 
 
@@ -262,7 +262,7 @@ def _variants(value: _Value) -> tuple[Variant, ...]:
 
 
 def _variant(value: _Value) -> Variant:
-    keys = _Keys(value.source, value.path, _table(value.node, value.source, value.path))
+    keys = _Keys.of(value, *_VARIANT)
     kind, version = _kind_and_version(keys)
     variant = Variant(
         label=keys.take("name", _label, default=_default_label(kind, version)),
@@ -275,7 +275,6 @@ def _variant(value: _Value) -> Variant:
         min_driver=keys.optional("min_driver", _matching(_VERSION, "a CUDA version such as 12.4")),
         where=value.where,
     )
-    keys.require_no_other()
     if (variant.label == NULL_LABEL) != (kind == "null"):
         raise value.bad(
             "the name null belongs to the variant without cuda, rocm, xpu or cpu, and to it alone"
