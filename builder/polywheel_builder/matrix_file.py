@@ -17,8 +17,17 @@ from polywheel_variants.wheel_name import NULL_LABEL, is_label
 FORMAT = "1"
 _TOOLKITS: tuple[Kind, ...] = ("cuda", "rocm", "xpu")
 _TOP = (
-    "matrix", "project", "torch", "pythons", "platforms", "plain", "sdist", "generate", "libraries", "variants",
-)  # fmt: skip
+    "matrix",
+    "project",
+    "torch",
+    "pythons",
+    "platforms",
+    "plain",
+    "sdist",
+    "generate",
+    "libraries",
+    "variants",
+)
 _VARIANT = ("name", "cuda", "rocm", "xpu", "cpu", "archs", "requires", "platforms", "channels", "min_driver")
 _VERSION = re.compile(r"\d+\.\d+")
 _CPU_LEVEL = re.compile(r"v[1-4]|[89](?:\.\d+)?a|sve2?")
@@ -100,9 +109,8 @@ class _Keys:
         for name, _ in value.node.entries:
             if name.text not in known:
                 at = f"{path}: " if path else ""
-                raise BadInputError(
-                    f"{value.source}:{name.place}: {at}unknown key {name.text!r}; {_nearest(name.text, known)}"
-                )
+                hint = _nearest(name.text, known)
+                raise BadInputError(f"{value.source}:{name.place}: {at}unknown key {name.text!r}; {hint}")
         return cls(value.source, path, value.node)
 
     def value(self, key: str) -> _Value | None:
@@ -213,12 +221,11 @@ def _require_format(top: _Keys) -> None:
 
 
 def _libraries(value: _Value) -> tuple[Library, ...]:
-    table = _table(value.node, value.source, value.path)
-    if not table.entries:
-        raise value.bad("no library; a wheel without one needs no variants")
+    if not isinstance(value.node, Table) or not value.node.entries:
+        raise value.bad(f"found {_kind(value.node)}, expected names such as _cpu, each with its sources")
     return tuple(
         _library(name, _Value(value.source, f"{value.path}.{name.text}", node))
-        for name, node in table.entries
+        for name, node in value.node.entries
     )
 
 
@@ -226,7 +233,7 @@ def _library(name: Scalar, value: _Value) -> Library:
     if not _LIBRARY.fullmatch(name.text):
         raise BadInputError(f"{value.source}:{name.place}: {value.path}: expected a name such as _cpu")
     keys = _Keys.of(value, "sources", "for", "include", "archs", "memory")
-    library = Library(
+    return Library(
         name=name.text,
         sources=keys.take("sources", _one_or_list(_inside_project)),
         kinds=keys.take("for", _one_or_list(_kind_name), default=KINDS),
@@ -234,7 +241,6 @@ def _library(name: Scalar, value: _Value) -> Library:
         archs=keys.take("archs", _list(_text), default=()),
         memory_mb=keys.optional("memory", _memory),
     )
-    return library
 
 
 def _inside_project(value: _Value) -> str:
