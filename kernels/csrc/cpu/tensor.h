@@ -1,0 +1,63 @@
+// What every operator asks of its tensors, in the terms of torch's stable C++ interface alone.
+#pragma once
+
+#include <torch/csrc/stable/ops.h>
+#include <torch/csrc/stable/tensor.h>
+#include <torch/headeronly/core/ScalarType.h>
+#include <torch/headeronly/util/Exception.h>
+
+#include <cstdint>
+
+#include "element.h"
+
+namespace polywheel {
+
+using torch::headeronly::ScalarType;
+using torch::stable::Tensor;
+
+/// Calls `body` with a value of the element type of `dtype`: float, BFloat16 or Float16.
+/// Throws for any other dtype; `what` opens the message ("rms_norm: x").
+template <class Body>
+void with_element_type(ScalarType dtype, const char* what, Body body) {
+  switch (dtype) {
+    case ScalarType::Float:
+      return body(float{});
+    case ScalarType::BFloat16:
+      return body(BFloat16{});
+    case ScalarType::Half:
+      return body(Float16{});
+    default:
+      STD_TORCH_CHECK(
+          false, what, " has dtype ", torch::headeronly::toString(dtype), ", wanted Float, BFloat16 or Half");
+  }
+}
+
+inline void check_dim(const Tensor& tensor, int64_t dim, const char* what, const char* shape) {
+  STD_TORCH_CHECK(
+      tensor.dim() == dim, what, " has ", tensor.dim(), " dimensions, wanted ", dim, ": ", shape);
+}
+
+inline void check_same_dtype(const Tensor& tensor, ScalarType dtype, const char* what, const char* other) {
+  STD_TORCH_CHECK(
+      tensor.scalar_type() == dtype,
+      what,
+      " has dtype ",
+      torch::headeronly::toString(tensor.scalar_type()),
+      ", wanted that of ",
+      other,
+      ", ",
+      torch::headeronly::toString(dtype));
+}
+
+/// The dispatcher picks the CPU kernel by one CPU argument; the others are checked here.
+inline void check_on_cpu(const Tensor& tensor, const char* what) {
+  STD_TORCH_CHECK(tensor.is_cpu(), what, " is not a CPU tensor, as the other arguments are");
+}
+
+/// A contiguous CPU tensor with unset contents.
+inline Tensor empty(torch::headeronly::IntHeaderOnlyArrayRef sizes, ScalarType dtype) {
+  return torch::stable::empty(
+      sizes, dtype, std::nullopt, torch::stable::Device(torch::headeronly::DeviceType::CPU));
+}
+
+}  // namespace polywheel
