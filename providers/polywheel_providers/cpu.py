@@ -40,6 +40,8 @@ class CpuFacts:
     """The kinds of cores, in the order first seen."""
     declared: str = ""
     """The level or version a short form declared (`v3`, `8.2a`); it decides when there are no cores."""
+    declared_flags: tuple[str, ...] = ()
+    """Flags a short form declared beyond its level or version."""
     translated: bool = False
     """Whether instructions are translated (Rosetta 2, an emulator that shows its host's processor)."""
     notes: tuple[Note, ...] = ()
@@ -53,6 +55,7 @@ def cpu_from_fields(fields: Fields) -> CpuFacts:
         source=fields.text("source"),
         cores=tuple(_core(core) for core in fields.children("cores")),
         declared=fields.text("declared"),
+        declared_flags=fields.texts("declared_flags"),
         translated=fields.boolean("translated"),
         notes=notes_from_fields(fields),
     )

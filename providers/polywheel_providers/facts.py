@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from importlib import import_module
 
-from .cpu import CpuFacts, cpu_from_fields
+from .cpu import CpuFacts, cpu_from_fields, notes_from_fields
 from .record import Fields, fields_as_json
 from .vendor import VENDORS, Note
 
@@ -41,13 +41,14 @@ class Facts:
     """`polywheel_providers.amd`'s facts."""
     intel: Any = None
     """`polywheel_providers.intel`'s facts."""
+    notes: tuple[Note, ...] = ()
+    """What no namespace's own facts could hold: a probe that failed."""
     elapsed_ms: dict[str, float] = field(default_factory=dict)
     """Namespace -> milliseconds its probe took."""
 
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """Every probe's notes, processor first."""
-        parts = (self.cpu, self.nvidia, self.amd, self.intel)
+    def all_notes(self) -> tuple[Note, ...]:
+        """Every note, the processor's first."""
+        parts = (self.cpu, self.nvidia, self.amd, self.intel, self)
         return tuple(note for part in parts if part is not None for note in part.notes)
 
 
@@ -74,9 +75,10 @@ def from_json(value: object, where: str = "facts") -> Facts:
     release, libc = fields.text("release"), fields.text("libc")
     cpu = cpu_from_fields(fields.child("cpu"))
     vendors = {name: _vendor_facts(name, fields) for name in VENDORS}
+    notes = notes_from_fields(fields)
     elapsed = fields.number_map("elapsed_ms")
     fields.done()
-    return Facts(system, machine, release, libc, cpu, **vendors, elapsed_ms=elapsed)
+    return Facts(system, machine, release, libc, cpu, **vendors, notes=notes, elapsed_ms=elapsed)
 
 
 def _vendor_facts(namespace: str, fields: Fields) -> Any:

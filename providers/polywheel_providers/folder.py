@@ -4,7 +4,9 @@
 
 Files are read as `DIR/proc/cpuinfo`, `DIR/sys/...`; programs run only from `DIR/usr/bin`, driver
 libraries load only from `DIR/usr/lib`, the environment holds only what was given, and `DIR/uname` is one
-line `SYSTEM MACHINE RELEASE`. A Windows registry is `DIR/registry.reg`, as `reg export` writes it.
+line `SYSTEM MACHINE RELEASE`. A Windows registry is `DIR/registry.reg`, as `reg export` writes it, and a
+Windows x86 processor `DIR/cpuid` (see `cpuid.parse`); macOS variables are `DIR/sysctl`, as `sysctl -a`
+prints them.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ class FolderMachine:
         """Stand on `root`; `env` is the whole environment. `root` need not exist."""
         self._root = os.path.realpath(root)
         self._env = dict(env or {})
+        self._sysctl: dict[str, str] | None = None
 
     @property
     def uname(self) -> Uname:
@@ -50,6 +53,11 @@ class FolderMachine:
         """Return the text of a file below the root."""
         inside = self._inside(path)
         return None if inside is None else reading.read_text(inside)
+
+    def read_bytes(self, path: str) -> bytes | None:
+        """Return the bytes of a file below the root."""
+        inside = self._inside(path)
+        return None if inside is None else reading.read_bytes(inside)
 
     def list_dir(self, path: str) -> tuple[str, ...]:
         """Return the sorted names in a folder below the root."""
@@ -90,6 +98,19 @@ class FolderMachine:
         """Return the values of a key in `DIR/registry.reg`."""
         return registry_values(self.read_text("/registry.reg") or "", key)
 
+    def sysctl(self, name: str) -> str | None:
+        """Return a variable from `DIR/sysctl`, or from what `DIR/usr/bin/sysctl -a` prints."""
+        if self._sysctl is None:
+            text = self.read_text("/sysctl")
+            if text is None and (ended := self.run("sysctl", "-a")) is not None:
+                text = ended.stdout
+            self._sysctl = sysctl_values(text or "")
+        return self._sysctl.get(name)
+
+    def cpuid(self) -> str | None:
+        """Return the text of `DIR/cpuid`."""
+        return self.read_text("/cpuid")
+
     def _child_env(self) -> dict[str, str]:
         return {**self._env, "PATH": "/usr/bin:/bin"}
 
@@ -100,6 +121,12 @@ class FolderMachine:
         except (OSError, ValueError):
             return None
         return found if found == self._root or found.startswith(self._root + os.sep) else None
+
+
+def sysctl_values(text: str) -> dict[str, str]:
+    """Return the variables that `sysctl -a` printed: one `name: value` a line."""
+    pairs = (line.partition(":") for line in text.splitlines())
+    return {name.strip(): value.strip() for name, colon, value in pairs if colon}
 
 
 def registry_values(export: str, key: str) -> dict[str, int | str]:

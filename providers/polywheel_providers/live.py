@@ -10,6 +10,9 @@ import sys
 from . import reading
 from .machine import DEADLINE, Completed, DriverAnswer, Uname
 
+platform: str = sys.platform
+"""`sys.platform`, in a variable where a type checker should follow every branch."""
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,6 +65,10 @@ class LiveMachine:
         """Return at most `TEXT_LIMIT` bytes of a regular file, or `None`."""
         return reading.read_text(path)
 
+    def read_bytes(self, path: str) -> bytes | None:
+        """Return at most `TEXT_LIMIT` bytes of a regular file, or `None`."""
+        return reading.read_bytes(path)
+
     def list_dir(self, path: str) -> tuple[str, ...]:
         """Return the sorted names in a folder."""
         return reading.list_dir(path)
@@ -109,6 +116,24 @@ class LiveMachine:
         if sys.platform == "win32":
             return _registry(key)
         return {}
+
+    def sysctl(self, name: str) -> str | None:
+        """Return a macOS system variable, read inside this process.
+
+        A child might run as another architecture than this Python does under Rosetta 2.
+        """
+        if platform != "darwin":
+            return None
+        from .darwin import sysctl_by_name  # noqa: PLC0415 (ctypes)
+
+        return sysctl_by_name(name)
+
+    def cpuid(self) -> str | None:
+        """Ask the processor itself, in a child since security software may object to made code."""
+        if platform != "win32":
+            return None
+        answer = self.driver("cpuid", "")
+        return next((fact for fact in answer.facts if isinstance(fact, str)), None)
 
 
 def run_program(command: list[str], env: Mapping[str, str], deadline: float) -> Completed | None:

@@ -77,6 +77,9 @@ class Machine(Protocol):
     def read_text(self, path: str) -> str | None:
         """Return at most `TEXT_LIMIT` bytes of a regular file, or `None`; `path` is absolute, POSIX."""
 
+    def read_bytes(self, path: str) -> bytes | None:
+        """Return at most `TEXT_LIMIT` bytes of a regular file, or `None`."""
+
     def list_dir(self, path: str) -> tuple[str, ...]:
         """Return the sorted names in a folder; empty when there is no such folder."""
 
@@ -112,3 +115,9 @@ class Machine(Protocol):
 
     def registry(self, key: str) -> Mapping[str, int | str]:
         r"""Return the values of a key below HKEY_LOCAL_MACHINE on Windows; empty elsewhere."""
+
+    def sysctl(self, name: str) -> str | None:
+        """Return a macOS system variable as `sysctl -n` prints it; `None` elsewhere and when unknown."""
+
+    def cpuid(self) -> str | None:
+        """Return an x86 processor's identification on Windows, or `None`; the format is `cpuid.parse`'s."""

@@ -24,16 +24,60 @@ AARCH64 = frozenset({"aarch64", "arm64", "arm64e"})
 def probe(machine: Machine) -> Facts:
     """Read a machine's facts.
 
-    Every programming error in a probe is a note in its namespace, not an exception: detection runs
-    inside installs, and must never be what breaks one.
+    An error in a probe is a note, not an exception: detection runs inside installs, and must never be
+    what breaks one.
     """
     uname = machine.uname
-    namespace, probe_cpu = _cpu_probe(uname.machine)
+    architecture = architecture_of(uname.machine)
     elapsed: dict[str, float] = {}
-    cpu, elapsed[namespace] = _timed(lambda: _guarded_cpu(probe_cpu, machine, namespace))
-    vendors: dict[str, Any] = {}
-    notes: list[Note] = list(cpu.notes)
-    for name in VENDORS:
-        (vendors[name], note), elapsed[name] = _timed(lambda name=name: _guarded_vendor(name, machine))
-        notes.extend(note)
-    return Facts(uname.system, uname.machine, uname.release, machine.libc, cpu, **vendors, elapsed_ms=elapsed)
+    failures: list[Note] = []
+
+    def timed(namespace: str, read: Callable[[], Any]) -> Any:
+        begun = perf_counter()
+        try:
+            return read()
+        except Exception as problem:  # noqa: BLE001 (see above)
+            failures.append(Note(f"{namespace}-probe-failed", f"{type(problem).__name__}: {problem}"))
+            return None
+        finally:
+            elapsed[namespace] = round((perf_counter() - begun) * 1000, 3)
+
+    cpu = timed(architecture, lambda: _probe_cpu(machine, architecture))
+    vendors = {name: timed(name, _vendor_probe(name, machine)) for name in VENDORS}
+    return Facts(
+        uname.system,
+        uname.machine,
+        uname.release,
+        machine.libc,
+        CpuFacts(architecture, "") if cpu is None else cpu,
+        **vendors,
+        notes=tuple(failures),
+        elapsed_ms=elapsed,
+    )
+
+
+def architecture_of(machine_name: str) -> str:
+    """Return the namespace of a machine name as `uname -m` or Windows gives it."""
+    name = machine_name.lower()
+    if name in X86_64:
+        return "x86_64"
+    return "aarch64" if name in AARCH64 else name
+
+
+def _vendor_probe(namespace: str, machine: Machine) -> Callable[[], Any]:
+    return lambda: vendor_module(namespace).probe(machine)
+
+
+def _probe_cpu(machine: Machine, architecture: str) -> CpuFacts:
+    if architecture == "x86_64":
+        from . import x86_64  # noqa: PLC0415 (one architecture is all a machine has)
+
+        return x86_64.probe(machine)
+    if architecture == "aarch64":
+        from . import aarch64  # noqa: PLC0415
+
+        return aarch64.probe(machine)
+    note = Note(
+        "cpu-other", f"no variant namespace speaks for the architecture {architecture or 'unknown'!r}"
+    )
+    return CpuFacts(architecture, "", notes=(note,))
