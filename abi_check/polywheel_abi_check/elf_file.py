@@ -113,7 +113,7 @@ def _identify(source: Source, place: str) -> tuple[ImageBytes, int]:
     data = ImageBytes(source, place)
     ident = data.read(0, _IDENT_SIZE, "ELF identification")
     if ident[:4] != b"\x7fELF":
-        raise data.broken("ELF magic", 0, ident[:4].hex(" "), "7f 45 4c 46")
+        raise data.broken("ELF magic", 0, ident[:4].hex(" "), "7f 45 4c 46", "give an ELF library")
     bits = {1: 32, 2: 64}.get(ident[4])
     if bits is None:
         raise data.broken("ELF class", 4, str(ident[4]), "1 (32-bit) or 2 (64-bit)")
@@ -130,9 +130,8 @@ def _read_header(data: ImageBytes, bits: int) -> Header:
     kind, machine, _, _, segments_at, sections_at, _, _ = fields[:8]
     if kind not in _LOADABLE:
         found = _FILE_KINDS.get(kind, f"type {kind}")
-        raise data.broken(
-            "ELF file type", _IDENT_SIZE, found, "a shared library or a program (ET_DYN, ET_EXEC)"
-        )
+        expected = "a shared library or a program (ET_DYN, ET_EXEC)"
+        raise data.broken("ELF file type", _IDENT_SIZE, found, expected, "give the linked library")
     segment_size, segment_count, section_size, section_count, section_names = fields[8:]
     if segments_at and segment_size != _SEGMENT_SIZE[bits]:
         raise data.broken("program header size", 0, str(segment_size), str(_SEGMENT_SIZE[bits]))

@@ -11,6 +11,8 @@ from polywheel_abi_check.image import UnreadableImageError
 if TYPE_CHECKING:
     from polywheel_abi_check.source import Source
 
+_DAMAGED = "the file is damaged or cut short, build or download it again"
+
 
 @dataclass(frozen=True)
 class ImageBytes:
@@ -46,9 +48,10 @@ class ImageBytes:
         fields = struct.Struct(self.order + layout)
         return list(fields.iter_unpack(self.read(offset, fields.size * count, what)))
 
-    def broken(self, what: str, offset: int, found: str, expected: str) -> UnreadableImageError:
+    def broken(
+        self, what: str, offset: int, found: str, expected: str, hint: str = _DAMAGED
+    ) -> UnreadableImageError:
         """Return the error that says what is wrong at `offset` (bytes from the start of the file)."""
         return UnreadableImageError(
-            f"{self.place}: {what} at offset {offset:#x}: found {found}, expected {expected}; "
-            "the file is damaged or cut short, build or download it again"
+            f"{self.place}: {what} at offset {offset:#x}: found {found}, expected {expected}; {hint}"
         )
