@@ -53,10 +53,12 @@ def _platform_findings(image: Image, tags: Sequence[PlatformTag]) -> Iterator[Fi
             yield _wrong_c_library(image, tag)
     fitting = [tag for tag in tags if (tag.format, tag.machine) == (image.format, image.machine)]
     # manylinux_2_17 and manylinux2014 are one promise, to be judged once.
-    promises = {ManylinuxTag.parse(tag.text): tag.text for tag in fitting if tag.system == "manylinux"}
-    for tag_text in promises.values():
-        for excess in too_new(image, tag_text):
-            yield _too_new(image, tag_text, excess)
+    promises = dict.fromkeys(
+        str(ManylinuxTag.parse(tag.text)) for tag in fitting if tag.system == "manylinux"
+    )
+    for promise in promises:
+        for excess in too_new(image, promise):
+            yield _too_new(image, promise, excess)
 
 
 def _wrong_format(image: Image, tag: PlatformTag) -> Finding:
@@ -103,8 +105,14 @@ def _too_new(image: Image, tag: str, excess: TooNew) -> Finding:
         "error",
         image.place,
         f"{subject} {needs} {excess.needed}, {tag} allows {allows}",
-        f"declare {needed_tag(image)}, or build against an older C and C++ runtime",
+        _runtime_hint(needed_tag(image)),
     )
+
+
+def _runtime_hint(needed: str) -> str:
+    if needed.startswith("manylinux"):
+        return f"declare {needed}, or build against an older C and C++ runtime"
+    return "no manylinux tag allows all it needs: build against an older C and C++ runtime, its public symbols only"
 
 
 def _torch_findings(image: Image, shims: frozenset[str] | None) -> Iterator[Finding]:

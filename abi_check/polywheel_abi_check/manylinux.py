@@ -17,7 +17,7 @@ from polywheel_variants.errors import BadInputError
 if TYPE_CHECKING:
     from polywheel_abi_check.image import Image
 
-_TAG = re.compile(r"manylinux_(\d+)_(\d+)_(\w+)")
+_TAG = re.compile(r"manylinux_([0-9]{1,4})_([0-9]{1,4})_(\w+)")
 _ALIASES = {
     "manylinux1": "manylinux_2_5",
     "manylinux2010": "manylinux_2_12",

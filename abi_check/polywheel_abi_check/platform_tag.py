@@ -10,10 +10,8 @@ from dataclasses import dataclass
 
 from polywheel_variants.errors import BadInputError
 
-_LINUX = re.compile(
-    r"(linux|manylinux1|manylinux2010|manylinux2014|manylinux_\d+_\d+|musllinux_\d+_\d+)_(\w+)"
-)
-_MACOS = re.compile(r"macosx_\d+_\d+_(\w+)")
+_LINUX = re.compile(r"(linux|manylinux(?:1|2010|2014)|(?:many|musl)linux_[0-9]+_[0-9]+)_(\w+)")
+_MACOS = re.compile(r"macosx_[0-9]+_[0-9]+_(\w+)")
 _WINDOWS = {"win32": "i686", "win_amd64": "x86_64", "win_arm64": "aarch64"}
 # macOS's spelling where it differs, and its multi-architecture tags, which one thin binary need not fill alone.
 _MACOS_MACHINES = {"arm64": "aarch64", "i386": "i686"}
@@ -41,7 +39,7 @@ class PlatformTag:
             return cls(text, "win", "pe", _WINDOWS[text])
         linux = _LINUX.fullmatch(text)
         if linux:
-            return cls(text, re.split(r"[\d_]", linux[1])[0], "elf", linux[2])
+            return cls(text, re.split(r"[0-9_]", linux[1])[0], "elf", linux[2])
         macos = _MACOS.fullmatch(text)
         if macos:
             machine = None if macos[1] in _MACOS_FAT else _MACOS_MACHINES.get(macos[1], macos[1])
