@@ -12,12 +12,14 @@ from .facts import FACTS_VERSION, Facts, from_json, to_json
 from .folder import FolderMachine
 from .live import LiveMachine
 from .machine import Machine
+from .named import OVERRIDE, machine_named, this_machine
 from .probe import probe
 from .supported import devices, supported
 from .vendor import Device, Note
 
 __all__ = [
     "FACTS_VERSION",
+    "OVERRIDE",
     "CoreKind",
     "CpuFacts",
     "Device",
@@ -28,7 +30,9 @@ __all__ = [
     "Note",
     "devices",
     "from_json",
+    "machine_named",
     "probe",
     "supported",
+    "this_machine",
     "to_json",
 ]

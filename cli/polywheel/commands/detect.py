@@ -1,0 +1,156 @@
+"""`polywheel detect`: what a machine is, what it can run, what was tried, and why something was left out."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from polywheel.machine_option import add_machine_arguments, resolve_machines
+from polywheel_providers import devices, supported, to_json
+from polywheel_variants.errors import BadInputError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from polywheel_providers import Device, Facts, Note
+
+HELP = "say what this machine, or a named one, is and can run"
+
+SCHEMA = "polywheel/detect/1"
+
+_SHOWN_VALUES = 6
+"""How many of a feature's values fit a line; CUDA versions are dozens."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    add_machine_arguments(parser)
+    parser.add_argument(
+        "--record", metavar="FILE", help="write the facts there, for --machine FILE elsewhere"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.add_argument(
+        "--json", dest="format", action="store_const", const="json", help="short for --format json"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the answer; always 0, since no GPU is an answer."""
+    machines = resolve_machines(arguments)
+    if len(machines) > 1:
+        raise BadInputError("detect describes one machine: give --machine once")
+    facts = machines[0]
+    if arguments.record is not None:
+        _record(facts, arguments.record)
+    if arguments.format == "json":
+        sys.stdout.write(json.dumps(as_json(facts)) + "\n")
+    else:
+        sys.stdout.write(as_text(facts, colour=_wants_colour()))
+    return 0
+
+
+def as_json(facts: Facts) -> dict[str, object]:
+    """Return the answer as `--json` prints it, `schema` first."""
+    return {
+        "schema": SCHEMA,
+        "facts": to_json(facts),
+        "supported": supported(facts),
+        "devices": [vars(device) for device in devices(facts)],
+        "notes": [vars(note) for note in facts.all_notes()],
+        "elapsed_ms": facts.elapsed_ms,
+    }
+
+
+def as_text(facts: Facts, *, colour: bool) -> str:
+    """Return the answer as a table for people."""
+    sections = (
+        _machine(facts),
+        _devices(devices(facts), colour=colour),
+        _supported(supported(facts)),
+        _notes(facts.all_notes()),
+    )
+    blocks = []
+    for title, lines in sections:
+        heading = f"\033[1m{title}\033[0m" if colour else title
+        blocks.append("\n".join([heading, *(f"  {line}".rstrip() for line in lines)]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _machine(facts: Facts) -> tuple[str, list[str]]:
+    words = (facts.system, facts.machine, facts.release, facts.libc)
+    lines = [" ".join(word for word in words if word)]
+    source = f" ({facts.cpu.source})" if facts.cpu.source else ""
+    lines += [
+        f"{core.count} x {core.name or ' '.join(filter(None, (core.vendor, core.model))) or 'unnamed core'}{source}"
+        for core in facts.cpu.cores
+    ]
+    return "Machine", lines
+
+
+def _devices(found: tuple[Device, ...], *, colour: bool) -> tuple[str, list[str]]:
+    rows = [
+        (device.vendor, device.name, device.arch or "?", "integrated" if device.integrated else "discrete")
+        for device in found
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)] if rows else []
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        + "  "
+        + _state(device, colour=colour)
+        for row, device in zip(rows, found, strict=True)
+    ]
+    return "Accelerators", lines or ["none found"]
+
+
+def _state(device: Device, *, colour: bool) -> str:
+    state = "usable" if device.visible and device.usable else "not usable" if device.visible else "hidden"
+    if colour:
+        state = f"\033[{32 if state == 'usable' else 33}m{state}\033[0m"
+    return f"{state}: {device.why}" if device.why else state
+
+
+def _supported(found: dict[str, dict[str, tuple[str, ...]]]) -> tuple[str, list[str]]:
+    """One line a feature; features that are merely there share their namespace's last line."""
+    lines = []
+    for namespace, features in found.items():
+        lines += [
+            f"{namespace} :: {feature} :: {_values(values)}"
+            for feature, values in features.items()
+            if values != ("on",)
+        ]
+        if present := [feature for feature, values in features.items() if values == ("on",)]:
+            lines.append(f"{namespace} :: {' '.join(present)} :: on")
+    return "Supported variants, best first", lines or ["the plain wheel"]
+
+
+def _values(values: tuple[str, ...]) -> str:
+    if len(values) <= _SHOWN_VALUES + 2:
+        return " ".join(values)
+    hidden = len(values) - _SHOWN_VALUES - 1
+    return f"{' '.join(values[:_SHOWN_VALUES])} ({hidden} more) {values[-1]}"
+
+
+def _notes(notes: tuple[Note, ...]) -> tuple[str, list[str]]:
+    return "Notes", [f"{note.message} [{note.code}]" for note in notes] or ["none"]
+
+
+def _wants_colour() -> bool:
+    """Colour only a terminal, and not where NO_COLOR (https://no-color.org) is set to anything."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _record(facts: Facts, path: str) -> None:
+    """Write the record by rename, so that a reader never sees half of one."""
+    from pathlib import Path  # noqa: PLC0415 (start-up time is a promise of this command)
+
+    target = Path(path)
+    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        partial.write_text(json.dumps(to_json(facts), indent=2) + "\n", encoding="utf-8")
+        partial.replace(target)
+    except OSError as problem:
+        partial.unlink(missing_ok=True)
+        raise BadInputError(f"--record {path}: cannot be written ({problem.strerror})") from problem
+    sys.stderr.write(f"recorded {path}\n")
