@@ -12,6 +12,7 @@
 
 #include "decode_tile.h"
 #include "parallel.h"
+#include "scratch.h"
 #include "tensor.h"
 
 namespace polywheel {
@@ -229,10 +230,9 @@ void reduce_all(const Problem& problem, const float* partials, T* out) {
   const int64_t tasks = problem.batches * heads;
   const int64_t workers = worker_count(tasks);
   const int64_t row_floats = round_up(problem.value_depth, 16);
-  const Tensor scratch = empty({workers * row_floats}, ScalarType::Float);
-  float* rows = static_cast<float*>(scratch.mutable_data_ptr());
+  const Scratch rows(workers * row_floats);
   for_each_task(tasks, workers, [&](int64_t worker, int64_t task) {
-    float* row = rows + worker * row_floats;
+    float* row = rows.data() + worker * row_floats;
     const int64_t count = pieces(problem.lengths[task / heads], kPartitionKeys);
     reduce(partials + task * problem.partitions * problem.partial_floats(), count, problem.value_depth, row);
     narrow_row(row, problem.value_depth, out + task * problem.value_depth);
@@ -258,17 +258,16 @@ void decode(const Problem& problem, T* out) {
   }
   const int64_t partial_stride = problem.partitions * problem.partial_floats();
   const int64_t workers = worker_count(static_cast<int64_t>(tasks.size()));
-  const Tensor partials = empty({problem.batches * problem.q_heads() * partial_stride}, ScalarType::Float);
-  const Tensor scratch = empty({workers * decoder.scratch_floats()}, ScalarType::Float);
-  float* partial = static_cast<float*>(partials.mutable_data_ptr());
-  float* own = static_cast<float*>(scratch.mutable_data_ptr());
+  const Scratch partials(problem.batches * problem.q_heads() * partial_stride);
+  const Scratch scratch(workers * decoder.scratch_floats());
   for_each_task(static_cast<int64_t>(tasks.size()), workers, [&](int64_t worker, int64_t index) {
     const Task& task = tasks[index];
     const int64_t head = task.batch * problem.q_heads() + task.head * problem.group;
-    float* to = partial + head * partial_stride + task.partition * problem.partial_floats();
-    decoder.run(task.batch, task.head, task.partition, own + worker * decoder.scratch_floats(), to, partial_stride);
+    float* own = scratch.data() + worker * decoder.scratch_floats();
+    float* to = partials.data() + head * partial_stride + task.partition * problem.partial_floats();
+    decoder.run(task.batch, task.head, task.partition, own, to, partial_stride);
   });
-  reduce_all(problem, partial, out);
+  reduce_all(problem, partials.data(), out);
 }
 
 /// Calls `decode` with the smallest group of heads that holds the problem's, or the greatest.

@@ -107,7 +107,7 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
   const int64_t length = x.size(x.dim() - 1);
   STD_TORCH_CHECK(
       weight.size(0) == length, "rms_norm: weight has ", weight.size(0), " elements, wanted x's last size, ", length);
-  const Tensor out = empty(x.sizes(), x.scalar_type());
+  const Tensor out = empty({x.sizes().begin(), x.sizes().end()}, x.scalar_type());
   with_element_type(x.scalar_type(), "rms_norm: x", [&](auto element) {
     check_same_dtype(weight, x.scalar_type(), "rms_norm: weight", "x");
     if (x.numel() > 0) {

@@ -7,6 +7,7 @@
 #include <torch/headeronly/util/Exception.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "element.h"
 
@@ -54,10 +55,24 @@ inline void check_on_cpu(const Tensor& tensor, const char* what) {
   STD_TORCH_CHECK(tensor.is_cpu(), what, " is not a CPU tensor, as the other arguments are");
 }
 
-/// A contiguous CPU tensor with unset contents.
-inline Tensor empty(torch::headeronly::IntHeaderOnlyArrayRef sizes, ScalarType dtype) {
-  return torch::stable::empty(
-      sizes, dtype, std::nullopt, torch::stable::Device(torch::headeronly::DeviceType::CPU));
+/// A contiguous CPU tensor with unset contents. The C shim spares torch::stable::empty's way through the
+/// dispatcher, which costs more than a small operator.
+inline Tensor empty(const std::vector<int64_t>& sizes, ScalarType dtype) {
+  std::vector<int64_t> strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t d = sizes.size(); d-- > 0; stride *= sizes[d] > 0 ? sizes[d] : 1) {
+    strides[d] = stride;
+  }
+  AtenTensorHandle handle;
+  TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(
+      static_cast<int64_t>(sizes.size()),
+      sizes.data(),
+      strides.data(),
+      torch::stable::detail::to<int32_t>(torch::stable::detail::from(dtype)),
+      aoti_torch_device_type_cpu(),
+      0,
+      &handle));
+  return Tensor(handle);
 }
 
 }  // namespace polywheel

@@ -27,6 +27,7 @@ template <int N>
 struct Lanes {
   typedef float f32 __attribute__((vector_size(N * sizeof(float))));
   typedef uint32_t u32 __attribute__((vector_size(N * sizeof(uint32_t))));
+  typedef uint64_t u64 __attribute__((vector_size(N * sizeof(float))));  // N / 2 lanes
   typedef uint16_t u16 __attribute__((vector_size(N * sizeof(uint16_t))));
 };
 
@@ -52,9 +53,19 @@ namespace detail {
 
 template <int R, int... I>
 POLYWHEEL_INLINE Vec repeat(const float* from, std::integer_sequence<int, I...>) {
-  typename Lanes<R>::f32 v;
-  std::memcpy(&v, from, sizeof v);
-  return __builtin_shufflevector(v, v, (I % R)...);
+  Vec v;
+  if constexpr (R == 2) {
+    // A pair as one 64-bit lane: broadcast in one instruction, where shuffles of floats become several.
+    uint64_t pair;
+    std::memcpy(&pair, from, sizeof pair);
+    const typename Lanes<kLanes>::u64 pairs = pair - typename Lanes<kLanes>::u64{};
+    std::memcpy(&v, &pairs, sizeof v);
+  } else {
+    typename Lanes<R>::f32 part;
+    std::memcpy(&part, from, sizeof part);
+    v = __builtin_shufflevector(part, part, (I % R)...);
+  }
+  return v;
 }
 
 template <int... I>
