@@ -1,0 +1,1 @@
+"""The compilers polywheel drives, one module each, behind the `protocol.Toolchain` protocol."""
