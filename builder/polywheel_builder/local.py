@@ -1,0 +1,97 @@
+"""Runs actions on this machine, through ninja."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import ninja
+
+from polywheel_builder.action import Action
+from polywheel_builder.build_folder import build_folder
+from polywheel_builder.ninja_graph import GraphWriter
+from polywheel_builder.plan import Plan
+from polywheel_builder.progress import Progress
+from polywheel_builder.store import Store
+from polywheel_variants.errors import BuildError
+
+_MARK = "@@"
+
+
+class ActionFailedError(BuildError):
+    """An action's command failed; `log` is what it said."""
+
+    def __init__(self, message: str, log: str) -> None:
+        super().__init__(message)
+        self.log = log
+
+
+@dataclass(frozen=True)
+class LocalExecutor:
+    """Runs a plan's missing actions, `jobs` at a time."""
+
+    cache: Path
+    jobs: int
+
+    def run(self, plan: Plan, store: Store, actions: Sequence[Action], progress: Progress) -> None:
+        """Run the actions, which are listed inputs first.
+
+        Raises ActionFailedError for the first that fails; what finished before stays in the store.
+        """
+        failures = self.cache / "failed"
+        with build_folder(self.cache / "graphs") as (folder, lock):
+            shutil.rmtree(failures, ignore_errors=True)
+            GraphWriter(plan, store, folder / "graph", failures).write(actions)
+            code = self._ninja(folder / "graph", lock, plan, progress)
+        if code != 0:
+            raise _failure(actions, failures, code)
+
+    def _ninja(self, graph: Path, lock: Sequence[int], plan: Plan, progress: Progress) -> int:
+        command = [os.fspath(Path(ninja.BIN_DIR) / "ninja"), "-C", str(graph), "-j", str(self.jobs)]
+        environment = {**os.environ, "NINJA_STATUS": f"{_MARK}%f/%t "}
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            text=True,
+            errors="replace",
+            pass_fds=lock,
+        ) as process:
+            try:
+                for line in process.stdout or ():
+                    _tell(line, plan, progress)
+                return process.wait()
+            except KeyboardInterrupt:
+                process.send_signal(signal.SIGINT)  # ninja stops its commands and removes what they began
+                process.wait()
+                raise
+
+
+def _tell(line: str, plan: Plan, progress: Progress) -> None:
+    """Turn ninja's status line, `@@3/11 KEY`, into a step."""
+    if line.startswith(_MARK):
+        count, _, key = line[len(_MARK) :].rstrip("\n").partition(" ")
+        done, _, total = count.partition("/")
+        action = plan.actions.get(key)
+        if action is not None:
+            progress.step(int(done), int(total), f"{action.kind} {action.subject} ({action.arch})")
+
+
+def _failure(actions: Sequence[Action], failures: Path, code: int) -> BuildError:
+    for action in actions:
+        log = failures / f"{action.key[:16]}.log"
+        if log.is_file():
+            text = log.read_text(encoding="utf-8", errors="replace")
+            return ActionFailedError(
+                f"{action.kind} {action.subject} for {action.arch} failed; its log is {log}, "
+                f"and 'sh {log}.sh' runs it again",
+                text,
+            )
+    return BuildError(f"ninja exited with {code} before any action failed; is the disk full?")
