@@ -1,0 +1,96 @@
+"""The command line's front: finds the command, runs it, turns errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn, Protocol, cast
+
+from polywheel_variants.errors import PolywheelError
+
+COMMANDS = ("detect", "select", "plan", "build", "index", "demo")
+"""In the order of the work; each is a module of `polywheel.commands`."""
+
+
+class Command(Protocol):
+    """What a command's module offers."""
+
+    HELP: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the command's arguments."""
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Do the work; returns the exit code. Raises PolywheelError for what the user should mend."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code (docs: reference/exit-codes)."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        return _run(words)
+    except PolywheelError as error:
+        log = getattr(error, "log", "")
+        sys.stderr.write(f"{log.rstrip()}\n" if log else "")
+        sys.stderr.write(f"polywheel: {error}\n")
+        return error.exit_code
+    except KeyboardInterrupt:
+        sys.stderr.write("polywheel: interrupted; what was finished is kept\n")
+        return 130
+    except BrokenPipeError:
+        # The reader of our answer has gone; nothing is left to say, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def _run(words: Sequence[str]) -> int:
+    parser = make_parser(words)
+    arguments = parser.parse_args(words)
+    code = cast("int", arguments.run(arguments))
+    sys.stdout.flush()
+    return code
+
+
+def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Make the parser; with words that begin with a command, only that command's module is imported."""
+    parser = argparse.ArgumentParser(
+        prog="polywheel",
+        description="One source tree, many wheels; every machine gets the one that fits it.",
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print polywheel's version and exit")
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+    wanted = words[:1] if words and words[0] in COMMANDS else COMMANDS
+    for name in wanted:
+        command = cast("Command", importlib.import_module(f"polywheel.commands.{name}"))
+        subparser = subparsers.add_parser(name, help=command.HELP, description=f"{command.HELP}.")
+        command.add_arguments(subparser)
+        subparser.set_defaults(run=command.run)
+    return parser
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> NoReturn:
+        from importlib.metadata import version  # noqa: PLC0415
+
+        del namespace, values, option_string
+        parser.exit(message=f"polywheel {version('polywheel')}\n")
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    """End on SIGTERM as on Ctrl-C: children stopped, nothing half written."""
+    del number, frame
+    raise KeyboardInterrupt
