@@ -53,7 +53,7 @@ class Facts:
 
 
 def vendor_module(namespace: str) -> Any:
-    """Import a vendor's package; see `vendor.Vendor` for what it offers."""
+    """Import a namespace's module; a vendor's offers what `vendor.Vendor` says."""
     return import_module(f"{__package__}.{namespace}")
 
 

@@ -81,11 +81,9 @@ def as_text(facts: Facts, *, colour: bool) -> str:
 def _machine(facts: Facts) -> tuple[str, list[str]]:
     words = (facts.system, facts.machine, facts.release, facts.libc)
     lines = [" ".join(word for word in words if word)]
-    source = f" ({facts.cpu.source})" if facts.cpu.source else ""
-    lines += [
-        f"{core.count} x {core.name or ' '.join(filter(None, (core.vendor, core.model))) or 'unnamed core'}{source}"
-        for core in facts.cpu.cores
-    ]
+    for core in facts.cpu.cores:
+        name = core.name or " ".join(filter(None, (core.vendor, core.model))) or "unnamed core"
+        lines.append(f"{core.count} x {name} ({facts.cpu.source})")
     return "Machine", lines
 
 
