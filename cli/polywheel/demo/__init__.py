@@ -1,0 +1,1 @@
+"""The parts of `polywheel demo`: the stock installer, the picture of the line, the operators' speed."""
