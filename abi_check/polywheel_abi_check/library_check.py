@@ -112,7 +112,7 @@ def _too_new(image: Image, tag: str, excess: TooNew) -> Finding:
 def _runtime_hint(needed: str) -> str:
     if needed.startswith("manylinux"):
         return f"declare {needed}, or build against an older C and C++ runtime"
-    return "no manylinux tag allows all it needs: build against an older C and C++ runtime, its public symbols only"
+    return "no manylinux tag allows all it needs: build against an older runtime, public symbols only"
 
 
 def _torch_findings(image: Image, shims: frozenset[str] | None) -> Iterator[Finding]:

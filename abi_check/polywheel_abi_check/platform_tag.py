@@ -13,7 +13,7 @@ from polywheel_variants.errors import BadInputError
 _LINUX = re.compile(r"(linux|manylinux(?:1|2010|2014)|(?:many|musl)linux_[0-9]+_[0-9]+)_(\w+)")
 _MACOS = re.compile(r"macosx_[0-9]+_[0-9]+_(\w+)")
 _WINDOWS = {"win32": "i686", "win_amd64": "x86_64", "win_arm64": "aarch64"}
-# macOS's spelling where it differs, and its multi-architecture tags, which one thin binary need not fill alone.
+# macOS's own spellings, and its tags for several architectures, which one thin binary cannot fill alone.
 _MACOS_MACHINES = {"arm64": "aarch64", "i386": "i686"}
 _MACOS_FAT = frozenset({"universal2", "universal", "intel", "fat", "fat3", "fat32", "fat64"})
 

@@ -174,7 +174,9 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # A directive and its continuation lines: the export macro's own definition is no declaration.
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\r?\n)*[^\n]*", re.MULTILINE)
-_ATTRIBUTE = re.compile(r"\[\[.*?\]\]|\b__attribute__\s*\(\(.*?\)\)|\b__declspec\s*\(.*?\)", re.DOTALL)
+_ATTRIBUTE = re.compile(
+    r"\[\[.*?\]\]|\b(?:__attribute__\s*\(|__declspec\s*)\((?:[^()]|\([^()]*\))*\)+", re.DOTALL
+)
 # The name before the first parenthesis after the macro; variables and types have none before their end.
 _DECLARATION = re.compile(r"\bAOTI_TORCH_EXPORT\b[^;{}()=]*?\b([A-Za-z_]\w*)\s*\(")
 
