@@ -141,7 +141,9 @@ def from_linux(cpuinfo: str | None, auxv: bytes | None) -> CpuFacts:
     """
     allowed = None if auxv is None else auxv_flags(auxv)
     found = processors(cpuinfo or "")
-    cores = [_linux_core(processor, allowed) for processor in found if "CPU implementer" in processor]
+    # A cpuinfo of another architecture has neither key; some emulators print no implementer.
+    arm = [processor for processor in found if "CPU implementer" in processor or "Features" in processor]
+    cores = [_linux_core(processor, allowed) for processor in arm]
     if cores:
         source = "/proc/cpuinfo" if allowed is None else "/proc/cpuinfo, /proc/self/auxv"
         return CpuFacts(NAMESPACE, source, alike(cores))
@@ -161,7 +163,7 @@ def _linux_core(processor: dict[str, str], allowed: tuple[str, ...] | None) -> C
         # A capability the kernel keeps from processes is not in the vector; one that an older cpuinfo
         # cannot name is. So the vector replaces the list unless this very core shows fewer.
         flags = tuple(flag for flag in allowed if flag in flags) if flags else allowed
-    vendor, model = processor["CPU implementer"].lower(), processor.get("CPU part", "").lower()
+    vendor, model = (processor.get(key, "").lower() for key in ("CPU implementer", "CPU part"))
     return CoreKind(1, vendor, model, _known(vendor, model)[0], flags)
 
 

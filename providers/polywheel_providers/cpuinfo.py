@@ -10,26 +10,18 @@ if TYPE_CHECKING:
 
 
 def processors(text: str) -> tuple[dict[str, str], ...]:
-    """Return each processor's `key : value` lines.
+    """Return each processor's `key : value` lines, the first of a key counting.
 
-    Lines outside every processor hold for all that do not say otherwise: kernels before 3.19 print one
-    `Features` line for the whole Arm machine.
+    Arm kernels before 3.19 print bare `processor` lines and then one description for all of them.
     """
-    shared: dict[str, str] = {}
     found: list[dict[str, str]] = []
-    current = shared
     for line in text.splitlines():
-        key, colon, value = line.partition(":")
-        if not colon:
-            if not line.strip():
-                current = shared
-            continue
-        key, value = key.strip(), value.strip()
-        if key == "processor" and value.isdigit():
-            current = {}
-            found.append(current)
-        current.setdefault(key, value)
-    return tuple({**shared, **processor} for processor in found)
+        key, colon, value = (part.strip() for part in line.partition(":"))
+        if key == "processor" and value.isdecimal():
+            found.append({})
+        if colon and found:
+            found[-1].setdefault(key, value)
+    return tuple(processor if len(processor) > 1 else {**found[-1], **processor} for processor in found)
 
 
 def alike(cores: Iterable[CoreKind]) -> tuple[CoreKind, ...]:

@@ -16,13 +16,18 @@ if TYPE_CHECKING:
 
     from .process import Ended
 
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
 
 def ask(query: str, library: str, *, env: Mapping[str, str], deadline: float) -> DriverAnswer:
     """Run a query module of this package on `library` in a child Python; see `Machine.driver`."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    script = os.path.join(here, *query.split(".")) + ".py"
+    return ask_script(os.path.join(_HERE, *query.split(".")) + ".py", library, env=env, deadline=deadline)
+
+
+def ask_script(script: str, library: str, *, env: Mapping[str, str], deadline: float) -> DriverAnswer:
+    """Run the `query` function of the Python file `script` on `library` in a child Python."""
     # -I: no user site, no PYTHON* variables, no current folder; -S: no site-packages, no .pth files.
-    command = [sys.executable, "-I", "-S", os.path.join(here, "driver_child.py"), script, library]
+    command = [sys.executable, "-I", "-S", os.path.join(_HERE, "driver_child.py"), script, library]
     ended = run_answering(command, env=env, deadline=deadline) if sys.executable else None
     if ended is None:
         return DriverAnswer((), "no child Python could be started")
