@@ -25,6 +25,21 @@ struct FloatRows {
   int64_t stride;
 };
 
+/// Rows of memory that the next step reads, `stride` bytes apart. While one step computes it prefetches these
+/// line by line: memory and arithmetic overlap, and no burst of requests stalls either. A prefetch past the
+/// rows' end does no harm, it never faults.
+struct AheadRows {
+  const char* data;
+  int64_t stride;
+  int64_t bytes;
+
+  static constexpr int64_t kLine = 64;
+
+  POLYWHEEL_INLINE void prefetch(int64_t row, int64_t offset) const {
+    __builtin_prefetch(data + row * stride + offset);
+  }
+};
+
 /// Where the `index`th piece of `width` floats begins in a row of `length`. The last piece is moved left to
 /// end with the row, over floats that the piece before it holds, too.
 POLYWHEEL_INLINE int64_t piece_offset(int64_t index, int64_t width, int64_t length) {
@@ -58,13 +73,13 @@ struct HeadGroup {
 
   /// scores[key][head] of `keys` keys; whole tiles are written, so up to kTileKeys - 1 more keys and the
   /// vector they end in. Rows after the last stand in for by the last.
-  static void score(const float* query, FloatRows rows, int64_t depth, int keys, float* scores) {
+  static void score(const float* query, FloatRows rows, int64_t depth, int keys, AheadRows ahead, float* scores) {
     for (int first = 0; first < keys; first += kTileKeys) {
       const float* row[kTileKeys];
       for (int k = 0; k < kTileKeys; ++k) {
         row[k] = rows.data + (first + k < keys ? first + k : keys - 1) * rows.stride;
       }
-      score_tile(query, row, depth, scores + first * kHeads);
+      score_tile(query, row, depth, {ahead.data + first * ahead.stride, ahead.stride, ahead.bytes}, scores + first * kHeads);
     }
   }
 
@@ -102,44 +117,52 @@ struct HeadGroup {
   }
 
   /// sums[head][piece] = sums * rescale[head] + weights[key][head] * values[key], over pieces of kLanes.
-  static void weigh(const float* weights, const float* rescale, FloatRows rows, int64_t depth, int keys, float* sums) {
+  static void weigh(const float* weights, const float* rescale, FloatRows rows, int64_t depth, int keys, AheadRows ahead,
+                    float* sums) {
     // Tiles of 8 sums (16 where there are 32 registers): several vectors a head spare repeated weights.
     constexpr int kTileHeads = kLanes == 16 ? (kHeads < 8 ? kHeads : 8) : (kHeads < 4 ? kHeads : 4);
     constexpr int kTilePieces = kLanes == 16 ? 16 / kTileHeads : 8 / kTileHeads;
     const int64_t count = pieces(depth, kLanes);
     int64_t piece = 0;
     for (; piece + kTilePieces <= count; piece += kTilePieces) {
-      weigh_heads<kTileHeads, kTilePieces>(weights, rescale, rows, depth, keys, piece, sums);
+      weigh_heads<kTileHeads, kTilePieces>(weights, rescale, rows, depth, keys, ahead, piece, sums);
     }
     for (; piece < count; ++piece) {
-      weigh_heads<kTileHeads, 1>(weights, rescale, rows, depth, keys, piece, sums);
+      weigh_heads<kTileHeads, 1>(weights, rescale, rows, depth, keys, ahead, piece, sums);
     }
   }
 
  private:
-  static void score_tile(const float* query, const float* const (&row)[kTileKeys], int64_t depth, float* scores) {
+  static constexpr int64_t kPieceBytes = kLanes * sizeof(float);
+
+  static void score_tile(const float* query, const float* const (&row)[kTileKeys], int64_t depth, AheadRows ahead,
+                         float* scores) {
+    constexpr int64_t kLineFloats = AheadRows::kLine / sizeof(float);
     Vec sums[kTileKeys][V] = {};
-    const auto step = [&](int64_t offset) __attribute__((always_inline)) {
-      Vec heads[V];
-      for (int v = 0; v < V; ++v) {
-        heads[v] = load(query + v * kLanes);
-      }
+    for (int64_t line = 0; line < depth; line += kLineFloats) {
+      if (line * static_cast<int64_t>(sizeof(float)) < ahead.bytes) {
 #pragma GCC unroll 8
-      for (int k = 0; k < kTileKeys; ++k) {
-        const Vec key = repeat<R>(row[k] + offset);
-#pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) {
-          sums[k][v] += key * heads[v];
+        for (int k = 0; k < kTileKeys; ++k) {
+          ahead.prefetch(k, line * static_cast<int64_t>(sizeof(float)));
         }
       }
-      query += V * kLanes;
-    };
-    int64_t offset = 0;
-    for (; offset + R <= depth; offset += R) {
-      step(offset);
-    }
-    if (offset < depth) {
-      step(depth - R);
+      const int64_t end = line + kLineFloats < depth ? line + kLineFloats : depth;
+      for (int64_t d = line; d < end; d += R, query += V * kLanes) {
+        const int64_t offset = d + R <= depth ? d : depth - R;
+        Vec heads[V];
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) {
+          heads[v] = load(query + v * kLanes);
+        }
+#pragma GCC unroll 8
+        for (int k = 0; k < kTileKeys; ++k) {
+          const Vec key = repeat<R>(row[k] + offset);
+#pragma GCC unroll 2
+          for (int v = 0; v < V; ++v) {
+            sums[k][v] += key * heads[v];
+          }
+        }
+      }
     }
     if constexpr (R == 1) {
 #pragma GCC unroll 8
@@ -175,15 +198,18 @@ struct HeadGroup {
 
   template <int H, int P>
   static void weigh_heads(const float* weights, const float* rescale, FloatRows rows, int64_t depth, int keys,
-                          int64_t piece, float* sums) {
-    for (int head = 0; head < kHeads; head += H) {
-      weigh_tile<H, P>(weights + head, rescale + head, rows, depth, keys, piece, sums + head * pieces(depth, kLanes) * kLanes);
+                          AheadRows ahead, int64_t piece, float* sums) {
+    const bool fetch = piece * kPieceBytes < ahead.bytes;
+    weigh_tile<H, P>(weights, rescale, rows, depth, keys, fetch ? ahead : AheadRows{nullptr, 0, 0}, piece, sums);
+    for (int head = H; head < kHeads; head += H) {
+      float* own = sums + head * pieces(depth, kLanes) * kLanes;
+      weigh_tile<H, P>(weights + head, rescale + head, rows, depth, keys, {nullptr, 0, 0}, piece, own);
     }
   }
 
   template <int H, int P>
   static void weigh_tile(const float* weights, const float* rescale, FloatRows rows, int64_t depth, int keys,
-                         int64_t piece, float* sums) {
+                         AheadRows ahead, int64_t piece, float* sums) {
     const int64_t head_floats = pieces(depth, kLanes) * kLanes;
     float* first = sums + piece * kLanes;
     Vec tile[H][P];
@@ -195,6 +221,12 @@ struct HeadGroup {
       }
     }
     for (int k = 0; k < keys; ++k) {
+      if (ahead.bytes > 0) {
+#pragma GCC unroll 16
+        for (int64_t line = 0; line < P * kPieceBytes; line += AheadRows::kLine) {
+          ahead.prefetch(k, piece * kPieceBytes + line);
+        }
+      }
       Vec row[P];
 #pragma GCC unroll 16
       for (int p = 0; p < P; ++p) {

@@ -147,18 +147,28 @@ class Decoder {
   void block(int64_t b, int64_t h, int64_t key, int keys, float* scratch) const {
     const Operand& k = problem_.k;
     const Operand& v = problem_.v;
-    const FloatRows key_rows = float_rows(k.at<T>(b, h, key), k.row, k.step, problem_.depth, keys, scratch + rows_);
+    const T* key_data = k.at<T>(b, h, key);
+    const T* value_data = v.at<T>(b, h, key);
+    const FloatRows key_rows = float_rows(key_data, k.row, k.step, problem_.depth, keys, scratch + rows_);
     for (int64_t pass = 0; pass < passes_; ++pass) {
+      const AheadRows ahead = pass == 0 ? ahead_rows(value_data, v, problem_.value_depth) : AheadRows{nullptr, 0, 0};
       float* own = scratch + pass * pass_floats_;
-      Group::score(own + query_, key_rows, depth_, keys, own + scores_);
+      Group::score(own + query_, key_rows, depth_, keys, ahead, own + scores_);
       Group::soften(own + scores_, keys, own + maximum_, own + total_, own + rescale_);
     }
-    const FloatRows value_rows =
-        float_rows(v.at<T>(b, h, key), v.row, v.step, problem_.value_depth, keys, scratch + rows_);
+    const bool last = key + keys >= problem_.lengths[b];
+    const FloatRows value_rows = float_rows(value_data, v.row, v.step, problem_.value_depth, keys, scratch + rows_);
     for (int64_t pass = 0; pass < passes_; ++pass) {
+      const AheadRows ahead =
+          pass == 0 && !last ? ahead_rows(key_data + keys * k.row, k, problem_.depth) : AheadRows{nullptr, 0, 0};
       float* own = scratch + pass * pass_floats_;
-      Group::weigh(own + scores_, own + rescale_, value_rows, value_depth_, keys, own + sums_);
+      Group::weigh(own + scores_, own + rescale_, value_rows, value_depth_, keys, ahead, own + sums_);
     }
+  }
+
+  static AheadRows ahead_rows(const T* from, const Operand& operand, int64_t depth) {
+    const int64_t bytes = operand.step == 1 ? depth * static_cast<int64_t>(sizeof(T)) : 0;
+    return {reinterpret_cast<const char*>(from), operand.row * static_cast<int64_t>(sizeof(T)), bytes};
   }
 
   void finish(const float* scratch, float* partial, int64_t partial_stride) const {
