@@ -43,6 +43,7 @@ _NOT = b"\1\0" + bytes(254)
 
 # libtorch_cpu.so has 75 thousand; the bound holds memory on damaged files.
 _MOST_SYMBOLS = 1 << 21
+_CHAIN_BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -191,15 +192,20 @@ def _count_by_gnu_hash(elf: ElfFile) -> int | None:
         raise elf.data.broken(
             "GNU symbol hash bucket", buckets_at, f"symbol {last}", f"symbol {first} or later"
         )
-    while True:
-        (chain,) = elf.data.unpack("I", chains_at + 4 * (last - first), "GNU symbol hash chain")
-        last += 1
-        if chain & 1:
-            return last
-        if last > _MOST_SYMBOLS:
-            raise elf.data.broken(
-                "GNU symbol hash chain", chains_at, "no end", f"at most {_MOST_SYMBOLS} symbols"
-            )
+    return last + 1 + _chain_length(elf, chains_at + 4 * (last - first))
+
+
+def _chain_length(elf: ElfFile, start: int) -> int:
+    """Return how many words stand before the first odd one, which ends a chain of DT_GNU_HASH."""
+    for done in range(0, _MOST_SYMBOLS, _CHAIN_BATCH):
+        at = start + 4 * done
+        # Chains are short, but the last one may stand at the end of the file.
+        batch = max(1, min(_CHAIN_BATCH, (elf.data.source.size - at) // 4))
+        raw = elf.data.read(at, 4 * batch, "GNU symbol hash chain")
+        for place, word in enumerate(_integers(raw, "I", elf.data.order)):
+            if word & 1:
+                return done + place
+    raise elf.data.broken("GNU symbol hash chain", start, "no end", f"at most {_MOST_SYMBOLS} symbols")
 
 
 def _count_by_layout(elf: ElfFile, address: int) -> int:

@@ -175,7 +175,11 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # A directive and its continuation lines: the export macro's own definition is no declaration.
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\r?\n)*[^\n]*", re.MULTILINE)
 _ATTRIBUTE = re.compile(
-    r"\[\[.*?\]\]|\b(?:__attribute__\s*\(|__declspec\s*)\((?:[^()]|\([^()]*\))*\)+", re.DOTALL
+    r"""
+      \[\[ .*? \]\]
+    | \b(?: __attribute__ \s* \( | __declspec \s* ) \( (?: [^()] | \([^()]*\) )* \)+
+    """,
+    re.DOTALL | re.VERBOSE,
 )
 # The name before the first parenthesis after the macro; variables and types have none before their end.
 _DECLARATION = re.compile(r"\bAOTI_TORCH_EXPORT\b[^;{}()=]*?\b([A-Za-z_]\w*)\s*\(")

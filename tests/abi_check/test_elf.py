@@ -282,7 +282,7 @@ def test_message_says_where_what_was_found_and_expected(data: bytes, says: str) 
 
 
 def test_names_that_overlap_out_of_proportion_are_refused() -> None:
-    # Each symbol's name is the tail of one long name: listing them all would take gigabytes from a small file.
+    # Each symbol's name is a tail of one long name: all of them together are 180 MB from a small file.
     long = "x" * 60_000
     plan = replace(PLAIN, exported=(long, *(f"n{number}" for number in range(3000))))
     data = bytearray(write(plan))

@@ -55,7 +55,7 @@ PYTHON, UNRELATED = TorchSymbol.PYTHON, TorchSymbol.UNRELATED
         ("_ZGVN2at6memory4poolE", UNSTABLE),
         ("_ZGVZN2at3fooEvE1x", UNSTABLE),
         ("_ZZN2at3fooEvE1x", UNSTABLE),
-        # float const* at::TensorBase::const_data_ptr<float, 0>() const: demangled, the return type comes first.
+        # float const* at::TensorBase::const_data_ptr<float, 0>() const: the return type comes first.
         ("_ZNK2at10TensorBase14const_data_ptrIfLi0EEEPKT_v", UNSTABLE),
         ("_ZN2atlsERSoRKNS_6TensorE", UNSTABLE),
         ("_ZN6caffe28TypeMeta4nameB5cxx11Ev", UNSTABLE),
