@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-_FORMAT = 1
+_FORMAT = 2
 _RACY_NS = 2_000_000_000  # a file changed this recently may change again within one clock tick
 _INCLUDE = re.compile(
-    rb'^[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*([<"][^>"\n]+[>"]|\w+)', re.MULTILINE
+    rb'^[ \t]*#[ \t]*(?:include_next|include|import)\b[ \t]*([<"][^>"\n]+[>"]|\w+)', re.MULTILINE
 )
 
 
@@ -37,14 +37,16 @@ class Memo:
         try:
             document = json.loads(path.read_bytes())
             entries = document["entries"] if document["format"] == _FORMAT else {}
-        except (OSError, ValueError, KeyError, TypeError):
-            entries = {}
-        return cls(path, entries)
+            return cls(path, {name: one for name, one in entries.items() if "stat" in one})
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return cls(path)
 
     def save(self) -> None:
         """Write the memo back, whole or not at all; files of the last two seconds are left out."""
         settled = time.time_ns() - _RACY_NS
-        kept = self.entries | {name: one for name, one in self.fresh.items() if one["stat"][1] < settled}
+        kept = self.entries | {
+            name: one for name, one in self.fresh.items() if max(one["stat"][1], one["stat"][3]) < settled
+        }
         if kept == self.entries and self.path.exists():
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
