@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
     from .machine import Machine
 
-_ACCELERATOR_CLASSES = ("0x03", "0x12")
-"""PCI base classes: display controllers, and processing accelerators (Instinct MI300 is one)."""
+DISPLAY = "0x03"
+"""The PCI base class of display controllers, those without a connector included."""
+ACCELERATOR = "0x12"
+"""The PCI base class of processing accelerators: AMD's Instinct MI300, but also Intel's NPUs."""
 _DISPLAY_CLASS = r"SYSTEM\CurrentControlSet\Control\Class\{4d36e968-e325-11ce-bfc1-08002be10318}"
 _MOST_WINDOWS_ADAPTERS = 16
 _WINDOWS_ID = re.compile(r"pci\\ven_([0-9a-f]{4})&dev_([0-9a-f]{4})", re.IGNORECASE)
@@ -37,13 +39,13 @@ class Adapter:
     """Its folder in sysfs, for what else it may hold; empty on Windows."""
 
 
-def adapters(machine: Machine, vendor: int) -> tuple[Adapter, ...]:
-    """List a vendor's adapters by PCI address."""
+def adapters(machine: Machine, vendor: int, classes: tuple[str, ...] = (DISPLAY,)) -> tuple[Adapter, ...]:
+    """List a vendor's adapters of some base classes by PCI address."""
     if machine.uname.system == "Windows":
         return tuple(_windows_adapters(machine, vendor))
     if machine.uname.system != "Linux":
         return ()
-    found = tuple(_bus_adapters(machine, vendor))
+    found = tuple(_bus_adapters(machine, vendor, classes))
     return found or tuple(_drm_adapters(machine, vendor))
 
 
@@ -53,12 +55,12 @@ def hexadecimal(text: str | None) -> int | None:
     return int(match[1], 16) if match else None
 
 
-def _bus_adapters(machine: Machine, vendor: int) -> Iterator[Adapter]:
+def _bus_adapters(machine: Machine, vendor: int, classes: tuple[str, ...]) -> Iterator[Adapter]:
     for address in machine.list_dir("/sys/bus/pci/devices"):
         folder = f"/sys/bus/pci/devices/{address}"
         if hexadecimal(machine.read_text(f"{folder}/vendor")) != vendor:
             continue
-        if not (machine.read_text(f"{folder}/class") or "0x03").strip().startswith(_ACCELERATOR_CLASSES):
+        if not (machine.read_text(f"{folder}/class") or DISPLAY).strip().startswith(classes):
             continue
         device = hexadecimal(machine.read_text(f"{folder}/device"))
         if device is not None:

@@ -1,0 +1,78 @@
+"""Parsing `nvidia-smi -q`, the indented report of the whole machine."""
+
+from __future__ import annotations
+
+import re
+
+from . import cuda_version, driver_table, pci_ids
+from .reading import Reading, Seen, normalise_bus
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .cuda_version import CudaVersion
+
+_GPU = re.compile(r"GPU ([0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+\.[0-7])\s*")
+_DEVICE_ID = re.compile(r"0x([0-9A-Fa-f]{4})10DE", re.IGNORECASE)
+
+_Keys = dict[tuple[str, ...], str]
+"""A GPU's values by their path of headings, `("MIG Mode", "Current")`."""
+
+
+def parse_smi_query(text: str) -> Reading:
+    """Parse the report; R610 renamed `CUDA Version` and put a sentence in the old key's place."""
+    head, gpus = _sections(text)
+    driver = driver_table.normalise(head.get("KMD Version", "")) or driver_table.normalise(
+        head.get("Driver Version", "")
+    )
+    cuda = _cuda(head.get("CUDA UMD Version", "")) or _cuda(head.get("CUDA Version", ""))
+    none_attached = head.get("Attached GPUs") == "0"
+    devices = tuple(_seen(bus, keys) for bus, keys in gpus)
+    return Reading("nvidia-smi -q", driver, cuda, devices if devices or none_attached else None)
+
+
+def _cuda(value: str) -> CudaVersion | None:
+    return cuda_version.parse(value)
+
+
+def _sections(text: str) -> tuple[dict[str, str], list[tuple[str, _Keys]]]:
+    head: dict[str, str] = {}
+    gpus: list[tuple[str, _Keys]] = []
+    headings: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        start = _GPU.fullmatch(line)
+        if start is not None:
+            gpus.append((start[1], {}))
+            headings = []
+            continue
+        indent = len(line) - len(line.lstrip())
+        key, colon, value = line.partition(":")
+        key = key.strip()
+        if not gpus:
+            if colon:
+                head.setdefault(key, value.strip())
+            continue
+        while headings and headings[-1][0] >= indent:
+            headings.pop()
+        if colon:
+            gpus[-1][1].setdefault((*(name for _, name in headings), key), value.strip())
+        elif key:
+            headings.append((indent, key))
+    return head, gpus
+
+
+def _seen(bus: str, keys: _Keys) -> Seen:
+    match = _DEVICE_ID.fullmatch(keys.get(("PCI", "Device Id"), ""))
+    mode = keys.get(("MIG Mode", "Current"), "N/A")
+    uuid = keys.get(("GPU UUID",), "")
+    return Seen(
+        bus=normalise_bus(bus),
+        uuid=uuid if uuid.startswith("GPU-") else "",
+        name=_known(keys.get(("Product Name",), "")),
+        capability=pci_ids.capability_of(int(match[1], 16)) if match else None,
+        mig_mode=mode == "Enabled" if mode in ("Enabled", "Disabled") else None,
+    )
+
+
+def _known(value: str) -> str:
+    """Return a value, or nothing for the ways nvidia-smi says that it has none."""
+    return "" if value in ("N/A", "[N/A]", "ERR!", "Unknown Error", "GPU requires reset") else value
