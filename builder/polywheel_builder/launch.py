@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -60,22 +61,19 @@ def _texts(value: object) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list) else []
 
 
+def clean_environment() -> dict[str, str]:
+    """Return the variables every tool runs with: what finds programs, and nothing that changes an output."""
+    kept = ("PATH", "SYSTEMROOT", "INCLUDE", "LIB", "LD_LIBRARY_PATH")
+    fixed = {"LC_ALL": "C", "TZ": "UTC", "SOURCE_DATE_EPOCH": "315532800"}
+    return {"PATH": os.defpath} | {name: os.environ[name] for name in kept if name in os.environ} | fixed
+
+
 def _call(command: list[str], stdin: str, scratch: str) -> tuple[int, str, float]:
     """Run a command; returns its exit code, what it said, and its peak memory in megabytes.
 
     A compiler that succeeds says nothing that matters here, so its words count only on failure.
     """
-    environment = {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "HOME": scratch,
-        "TMPDIR": scratch,
-        "LC_ALL": "C",
-        "TZ": "UTC",
-        "SOURCE_DATE_EPOCH": "315532800",
-    }
-    for name in ("SYSTEMROOT", "INCLUDE", "LIB", "LD_LIBRARY_PATH"):
-        if name in os.environ:
-            environment[name] = os.environ[name]
+    environment = {**clean_environment(), "HOME": scratch, "TMPDIR": scratch}
     with tempfile.TemporaryFile("w+", dir=scratch) as source:
         source.write(stdin)
         source.seek(0)
@@ -108,8 +106,7 @@ def _unexpected(scratch: str, allowed: list[str]) -> str:
     if not allowed or not os.path.exists(path):
         return ""
     with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        rule = file.read().partition(":")[2]
-    opened = [name.replace("\\ ", " ") for name in rule.replace("\\\n", " ").split()]
+        opened = _prerequisites(file.read())
     known = {os.path.realpath(name) for name in allowed}
     unknown = [name for name in opened if os.path.realpath(os.path.join(scratch, name)) not in known]
     if not unknown:
@@ -118,6 +115,22 @@ def _unexpected(scratch: str, allowed: list[str]) -> str:
         f"the compiler opened {unknown[0]}, which the scan of #include lines did not find "
         "(an include through a macro?); name the file in the #include line itself\n"
     )
+
+
+def _prerequisites(text: str) -> list[str]:
+    """Return what a dependency file's one rule lists after its target.
+
+    A compiler escapes what make would not read as part of a name: a blank, `#`, and backslashes before
+    those, by a backslash; `$` by another `$` (GCC, libcpp/mkdeps.cc).
+    """
+    names, name = [], ""
+    for piece in re.findall(r"\\\n|\\[ \t#\\]|\$\$|\s+|.", text.partition(":")[2]):
+        if piece[0].isspace() or piece == "\\\n":
+            names.append(name)
+            name = ""
+        else:
+            name += piece[-1]
+    return [one for one in [*names, name] if one]
 
 
 def _keep_failure(action: dict[str, object], log: str) -> None:
@@ -139,7 +152,10 @@ def _write(path: str, text: str) -> None:
 
 
 def _publish(made: str, out: str, target: str) -> None:
-    """Move the finished folder to its place in one step; another build may have been faster."""
+    """Move the finished folder to its place in one step; another build may have been faster.
+
+    Where somebody removed only the output from its folder, the output alone moves there, also in one step.
+    """
     with open(out, "rb") as file:
         os.fsync(file.fileno())
     folder = os.path.dirname(target)
@@ -148,7 +164,7 @@ def _publish(made: str, out: str, target: str) -> None:
         os.rename(made, folder)
     except OSError:
         if not os.path.exists(target):
-            raise
+            os.replace(out, target)
 
 
 if __name__ == "__main__":

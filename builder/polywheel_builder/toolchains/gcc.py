@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polywheel_builder.action import OUT
-from polywheel_builder.launch import DEPENDENCIES
+from polywheel_builder.launch import DEPENDENCIES, clean_environment
 from polywheel_builder.memo import Memo
 from polywheel_variants.errors import MissingError
 
@@ -67,7 +67,7 @@ class Gcc:
             *(f"-I{one}" for one in include),
             *(f"-ffile-prefix-map={{{root}}}={root}" for root in ("project", "torch", "builder")),
             f"-frandom-seed={source.replace('{', '').replace('}', '')}",
-            "-MD", "-MF", DEPENDENCIES, "-c", source, "-o", OUT,
+            "-MD", "-MF", DEPENDENCIES, "-MT", "object", "-c", source, "-o", OUT,
         )  # fmt: skip
 
     def stub(self, soname: str) -> tuple[str, ...]:
@@ -108,10 +108,11 @@ def find_gcc(memo: Memo) -> Gcc:
 
 
 def _talk(path: Path, *arguments: str) -> str:
+    """Ask in the environment that actions run in: CPATH and the like change no answer."""
     try:
         done = subprocess.run(
             [path, *arguments],
-            env={**os.environ, "LC_ALL": "C"},
+            env=clean_environment(),
             capture_output=True,
             text=True,
             check=False,
