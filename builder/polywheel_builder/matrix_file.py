@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from polywheel_builder.matrix import KINDS, NO_PLAIN, Kind, Library, Matrix, Variant
-from polywheel_builder.positioned_yaml import Items, Node, Scalar, Table, parse
+from polywheel_builder.positioned_yaml import MAX_BYTES, Items, Node, Scalar, Table, parse, quoted
 from polywheel_variants.errors import BadInputError
 from polywheel_variants.wheel_name import NULL_LABEL, is_label
 
@@ -29,15 +29,16 @@ _TOP = (
     "variants",
 )
 _VARIANT = ("name", "cuda", "rocm", "xpu", "cpu", "archs", "requires", "platforms", "channels", "min_driver")
-_VERSION = re.compile(r"\d+\.\d+")
-_CPU_LEVEL = re.compile(r"v[1-4]|[89](?:\.\d+)?a|sve2?")
+_VERSION = re.compile(r"[0-9]+\.[0-9]+")
+_CPU_LEVEL = re.compile(r"v[1-4]|[89](?:\.[0-9]+)?a|sve2?")
 _X86_LEVEL = re.compile(r"v[1-4]")
-_PYTHON = re.compile(r"py3|cp3\d{1,2}t?|cp3\d{1,2}-abi3|cp3\d{1,2}-abi3\.abi3t|cp3\d{1,2}-abi3t")
+_PYTHON = re.compile(r"py3|cp3[0-9]{1,2}(?:t|-abi3|-abi3\.abi3t|-abi3t)?")
 _PLATFORM = re.compile(
-    r"manylinux_\d+_\d+_\w+|musllinux_\d+_\d+_\w+|macosx_\d+_\d+_\w+|win_amd64|win_arm64", re.ASCII
+    r"(?:manylinux|musllinux)_[0-9]+_[0-9]+_(?:x86_64|aarch64|i686|armv7l|ppc64le|s390x|riscv64)"
+    r"|macosx_[0-9]+_[0-9]+_(?:arm64|x86_64|universal2)|win_(?:amd64|arm64)"
 )
 _LIBRARY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(MB|GB)")
+_MEMORY = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?(MB|GB)")
 
 T = TypeVar("T")
 
@@ -48,12 +49,13 @@ def read_matrix(path: Path) -> Matrix:
     Raises BadInputError, one line with file, line, column, key, what was found and what was expected.
     """
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise BadInputError(
             f"{path}: {error.strerror or error}; name a matrix with -m, or run where matrix.yaml lies"
         ) from None
-    return parse_matrix(data, source=path.name)
+    return parse_matrix(data, source=str(path))
 
 
 def parse_matrix(data: bytes, *, source: str) -> Matrix:
@@ -110,7 +112,9 @@ class _Keys:
             if name.text not in known:
                 at = f"{path}: " if path else ""
                 hint = _nearest(name.text, known)
-                raise BadInputError(f"{value.source}:{name.place}: {at}unknown key {name.text!r}; {hint}")
+                raise BadInputError(
+                    f"{value.source}:{name.place}: {at}unknown key {quoted(name.text)}; {hint}"
+                )
         return cls(value.source, path, value.node)
 
     def value(self, key: str) -> _Value | None:
@@ -139,7 +143,7 @@ class _Keys:
 def _kind(node: Node) -> str:
     match node:
         case Scalar(text):
-            return repr(text if len(text) <= 40 else text[:37] + "...")
+            return quoted(text)
         case Items():
             return "a list"
         case Table():
@@ -151,6 +155,8 @@ def _text(value: _Value) -> str:
         raise value.bad(f"found {_kind(value.node)}, expected one text")
     if not value.node.text:
         raise value.bad("empty, expected a text")
+    if not value.node.text.isprintable():
+        raise value.bad(f"{_kind(value.node)} holds a character that cannot be seen")
     return value.node.text
 
 
@@ -194,21 +200,21 @@ def _one_or_list(read: Callable[[_Value], T]) -> Callable[[_Value], tuple[T, ...
 def _yes_no(value: _Value) -> bool:
     text = _text(value)
     if text not in {"yes", "no", "true", "false"}:
-        raise value.bad(f"found {text!r}, expected yes or no")
+        raise value.bad(f"found {_kind(value.node)}, expected yes or no")
     return text in {"yes", "true"}
 
 
 def _kind_name(value: _Value) -> Kind:
     text = _text(value)
     if text not in KINDS:
-        raise value.bad(f"unknown kind {text!r}; {_nearest(text, KINDS)}")
+        raise value.bad(f"unknown kind {_kind(value.node)}; {_nearest(text, KINDS)}")
     return text
 
 
 def _nearest(text: str, known: Iterable[str]) -> str:
     """Say the next step after a slip: the nearest known word, or all of them."""
-    words = list(known)
-    near = difflib.get_close_matches(text, words, n=1)
+    words = [word for word in known if len(word) <= 40]
+    near = difflib.get_close_matches(text[:40], words, n=1)
     return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(words)}"
 
 
@@ -231,7 +237,10 @@ def _libraries(value: _Value) -> tuple[Library, ...]:
 
 def _library(name: Scalar, value: _Value) -> Library:
     if not _LIBRARY.fullmatch(name.text):
-        raise BadInputError(f"{value.source}:{name.place}: {value.path}: expected a name such as _cpu")
+        raise BadInputError(
+            f"{value.source}:{name.place}: libraries: {quoted(name.text)} is no name of a library; "
+            "expected one such as _cpu"
+        )
     keys = _Keys.of(value, "sources", "for", "include", "archs", "memory")
     return Library(
         name=name.text,
@@ -246,7 +255,7 @@ def _library(name: Scalar, value: _Value) -> Library:
 def _inside_project(value: _Value) -> str:
     text = _text(value)
     if text.startswith("/") or ".." in Path(text).parts:
-        raise value.bad(f"{text!r} leaves the project's folder; expected a path below it")
+        raise value.bad(f"{_kind(value.node)} leaves the project's folder; expected a path below it")
     return text
 
 
@@ -254,7 +263,7 @@ def _memory(value: _Value) -> int:
     text = _text(value)
     found = _MEMORY.fullmatch(text)
     if found is None:
-        raise value.bad(f"found {text!r}, expected an amount such as 2GB or 800MB")
+        raise value.bad(f"found {_kind(value.node)}, expected an amount such as 2GB or 800MB")
     return int(float(found[1]) * (1000 if found[2] == "GB" else 1))
 
 
@@ -278,7 +287,7 @@ def _variant(value: _Value) -> Variant:
         requires=keys.take("requires", _list(_requirement), default=()),
         platforms=keys.take("platforms", _one_or_list(_text), default=()),
         channels=keys.take("channels", _list(_text), default=()),
-        min_driver=keys.optional("min_driver", _matching(_VERSION, "a CUDA version such as 12.4")),
+        min_driver=_min_driver(keys, kind),
         where=value.where,
     )
     if (variant.label == NULL_LABEL) != (kind == "null"):
@@ -329,10 +338,19 @@ def _archs(keys: _Keys, kind: Kind) -> tuple[str, ...]:
     return ()
 
 
+def _min_driver(keys: _Keys, kind: Kind) -> str | None:
+    value = keys.value("min_driver")
+    if value is not None and kind != "cuda":
+        raise value.bad(f"a {kind} variant has no min_driver; it belongs to cuda")
+    return keys.optional("min_driver", _matching(_VERSION, "a CUDA version such as 12.4"))
+
+
 def _label(value: _Value) -> str:
     text = _text(value)
     if not is_label(text) or text == NO_PLAIN:
-        raise value.bad(f"label {text!r}; expected lower-case letters, digits, '_' and '.' (PEP 825)")
+        raise value.bad(
+            f"label {_kind(value.node)}; expected lower-case letters, digits, '_' and '.' (PEP 825)"
+        )
     return text
 
 
@@ -343,7 +361,7 @@ def _requirement(value: _Value) -> str:
     try:
         return str(Requirement(text))
     except InvalidRequirement as error:
-        raise value.bad(f"{text!r} is no requirement: {str(error).splitlines()[0]}") from None
+        raise value.bad(f"{_kind(value.node)} is no requirement: {str(error).splitlines()[0]}") from None
 
 
 def _require_consistent(matrix: Matrix, top: _Keys) -> None:
@@ -351,8 +369,9 @@ def _require_consistent(matrix: Matrix, top: _Keys) -> None:
     labels: dict[str, Variant] = {}
     for variant in matrix.variants:
         if variant.label in labels:
+            first = labels[variant.label].where
             raise BadInputError(
-                f"{variant.where}: label {variant.label!r} stood already at {labels[variant.label].where}; "
+                f"{variant.where}: label {quoted(variant.label)} stood already at {first}; "
                 "one label is one variant: give one of them another name"
             )
         labels[variant.label] = variant
@@ -361,5 +380,5 @@ def _require_consistent(matrix: Matrix, top: _Keys) -> None:
     if matrix.plain not in {NO_PLAIN, *labels}:
         value = top.value("plain") or _Value(matrix.source, "plain", top.table)
         raise value.bad(
-            f"no variant is named {matrix.plain!r}; {_nearest(matrix.plain, [*labels, NO_PLAIN])}"
+            f"no variant is named {quoted(matrix.plain)}; {_nearest(matrix.plain, [*labels, NO_PLAIN])}"
         )

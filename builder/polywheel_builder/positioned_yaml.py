@@ -55,13 +55,18 @@ class Table:
 Node = Scalar | Items | Table
 
 
+def quoted(text: str) -> str:
+    """Quote a text of the file for a message: on one line, and cut where it is long."""
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
 def parse(data: bytes, *, source: str) -> Node:
     """Read one document.
 
     Raises BadInputError (`source:line:column: what`) for anything that is not plain, small UTF-8 YAML.
     """
     if len(data) > MAX_BYTES:
-        raise BadInputError(f"{source}: {len(data)} bytes; a matrix has at most {MAX_BYTES}")
+        raise BadInputError(f"{source}: larger than {MAX_BYTES} bytes; that is no matrix")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -96,9 +101,8 @@ def _build(events: Iterator[yaml.Event], source: str) -> Node:
             case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
                 node = stack.pop().close(source)
             case yaml.AliasEvent():
-                raise BadInputError(
-                    f"{source}:{_place(event)}: alias '*{event.anchor}'; write the value out instead"
-                )
+                alias = quoted(f"*{event.anchor}")
+                raise BadInputError(f"{source}:{_place(event)}: alias {alias}; write the value out instead")
             case yaml.DocumentStartEvent() if root is not None:
                 raise BadInputError(f"{source}:{_place(event)}: a second document; a matrix is one document")
             case _:
@@ -129,7 +133,9 @@ class _Open:
                 raise BadInputError(f"{source}:{key.place}: a key that is no text")
             if key.text in entries:
                 first = entries[key.text][0].place
-                raise BadInputError(f"{source}:{key.place}: the key {key.text!r} stood already at {first}")
+                raise BadInputError(
+                    f"{source}:{key.place}: the key {quoted(key.text)} stood already at {first}"
+                )
             entries[key.text] = (key, value)
         return Table(tuple(entries.values()), place)
 
@@ -141,7 +147,8 @@ def _place(event: yaml.Event) -> Place:
 
 def _require_plain(event: yaml.NodeEvent, source: str) -> None:
     if event.anchor is not None:
-        raise BadInputError(f"{source}:{_place(event)}: anchor '&{event.anchor}'; a matrix has no aliases")
+        anchor = quoted(f"&{event.anchor}")
+        raise BadInputError(f"{source}:{_place(event)}: anchor {anchor}; a matrix has no aliases")
     tag = getattr(event, "tag", None)
     if tag is not None:
-        raise BadInputError(f"{source}:{_place(event)}: tag {tag!r}; all scalars of a matrix are text")
+        raise BadInputError(f"{source}:{_place(event)}: tag {quoted(tag)}; all scalars of a matrix are text")
