@@ -68,14 +68,21 @@ def _cells_of(matrix: Matrix, project: Project, variant: Variant) -> Iterator[Ce
         )
     for platform in platforms:
         for python in matrix.pythons:
-            tag, _, abi = python.partition("-")
-            name = WheelName(project.name, project.version, tag, abi or _abi(tag), platform, variant.label)
+            tag, abi = python_and_abi(python)
+            name = WheelName(project.name, project.version, tag, abi, platform, variant.label)
             yield Cell(name, variant, properties)
 
 
-def _abi(python: str) -> str:
-    """Return the ABI tag of a Python tag that names none: `none` for py3, its own for cp315t."""
-    return "none" if python.startswith("py") else python
+def python_and_abi(python: str) -> tuple[str, str]:
+    """Split an entry of `pythons` into a wheel's Python and ABI tags (PEP 425, PEP 703, PEP 803).
+
+    `cp310-abi3` says both; `py3` goes with `none`; `cp315` and its free-threaded build `cp315t` are ABIs of
+    the same Python.
+    """
+    tag, _, abi = python.partition("-")
+    if abi:
+        return tag, abi
+    return (tag, "none") if tag.startswith("py") else (tag.removesuffix("t"), tag)
 
 
 def _takes(variant: Variant, platform: str) -> bool:
