@@ -161,18 +161,19 @@ class _Planner:
     def _sources(self, library: Library) -> list[Path]:
         found: list[Path] = []
         for pattern in library.sources:
-            matches = sorted(path for path in self.project.folder.glob(pattern) if path.is_file())
+            where = f"{self.matrix.source}: libraries.{library.name}.sources: {pattern!r}"
+            try:
+                matches = sorted(path for path in self.project.folder.glob(pattern) if path.is_file())
+            except (ValueError, NotImplementedError, IndexError) as error:
+                raise BadInputError(f"{where} is no pattern: {error}") from None
             if not matches:
-                raise BadInputError(
-                    f"{self.matrix.source}: libraries.{library.name}.sources: "
-                    f"{pattern!r} matches nothing in {self.project.folder}"
-                )
+                raise BadInputError(f"{where} matches nothing in {self.project.folder}")
             found += matches
         return list(dict.fromkeys(found))
 
     def _object(self, library: Library, source: Path, arch: str) -> str:
         gcc = self.workshop.gcc
-        include = [self.project.folder / one for one in library.include]
+        include = self._include(library)
         headers = [*include, self.workshop.torch_headers]
         name = self.roots.name_of(source)
         return self._add(
@@ -192,6 +193,15 @@ class _Planner:
                 files=self._digests(self._scanner(tuple(headers)).closure(source)),
             )
         )
+
+    def _include(self, library: Library) -> list[Path]:
+        folders = [self.project.folder / one for one in library.include]
+        for folder in folders:
+            if not folder.is_dir():
+                raise BadInputError(
+                    f"{self.matrix.source}: libraries.{library.name}.include: {folder} is no folder"
+                )
+        return folders
 
     def _stub(self) -> str:
         gcc = self.workshop.gcc
