@@ -59,15 +59,17 @@ def read(path: Path) -> Image:
         return read_elf(source, str(path))
 
 
+# readelf knows the unique binding's name only in files that are marked as GNU's.
+UNIQUE = "<OS specific>: 10"
 ROW = re.compile(
-    r"^ *\d+: [0-9a-f]+ +\S+ +\S+ +(\w+) +(\w+) .*?(\w+) (\S+?)(@@?\S+)?( \(\d+\))?$", re.MULTILINE
+    rf"^ *\d+: [0-9a-f]+ +\S+ +\S+ +(\w+|{UNIQUE}) +(\w+) .*?(\w+) (\S+?)(@@?\S+)?( \(\d+\))?$", re.MULTILINE
 )
 
 
 def symbols_by_readelf(path: Path) -> tuple[set[tuple[str, str | None, bool]], set[str]]:
     imported, exported = set(), set()
     for binding, visibility, section, name, version, _ in ROW.findall(readelf("--dyn-syms", path)):
-        if binding not in ("GLOBAL", "WEAK", "UNIQUE"):
+        if binding not in ("GLOBAL", "WEAK", "UNIQUE", UNIQUE):
             continue
         if section == "UND":
             imported.add((name, version.lstrip("@") or None, binding == "WEAK"))
