@@ -1,0 +1,141 @@
+"""Where an index lies: a URL, a site's folder, or a flat folder of wheels (find-links)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+from urllib.parse import quote, urlsplit
+from urllib.request import url2pathname
+
+from polywheel_index.http_client import MAX_PAGE_BYTES, HttpClient
+from polywheel_index.remote_file import RemoteFile
+from polywheel_index.simple import ACCEPT, HTML_TYPE, JSON_TYPE, IndexedFile, ProjectPage, parse_page
+from polywheel_variants.errors import BadInputError, MissingError
+from polywheel_variants.wheel_name import normalized_project
+
+_PAGES = (("index.json", JSON_TYPE), ("index.html", HTML_TYPE))
+
+
+class Index(Protocol):
+    """What every kind of index can do."""
+
+    def project(self, name: str) -> ProjectPage | None:
+        """Read the page of a project; None where the index has no such project."""
+
+    def read(self, url: str, limit: int = MAX_PAGE_BYTES) -> bytes:
+        """Read a whole file that a page lists, at most `limit` bytes."""
+
+    def open(self, file: IndexedFile) -> RemoteFile | BinaryIO:
+        """Open a listed file for reading in parts."""
+
+
+def open_index(location: str, client: HttpClient) -> Index:
+    """Open an index by URL (`http:`, `https:`, `file:`) or folder.
+
+    A folder is a site that `polywheel index` wrote, its `simple/` folder, or a flat folder of files.
+    Raises MissingError for a folder that is not there, BadInputError for a scheme that is not followed.
+    """
+    scheme = urlsplit(location).scheme
+    if scheme in {"http", "https"}:
+        return UrlIndex(client.login(location).rstrip("/"), client)
+    if scheme == "file":
+        return _open_folder(_path(location))
+    if "://" in location:
+        raise BadInputError(f"index {location!r}: the scheme {scheme!r} is not http, https or file")
+    return _open_folder(Path(location))
+
+
+def _open_folder(folder: Path) -> Index:
+    if not folder.is_dir():
+        raise MissingError(f"index {str(folder)!r}: no such folder")
+    for root in (folder / "simple", folder):
+        if any((root / page).is_file() for page, _ in _PAGES) or any(root.glob("*/index.html")):
+            return SiteFolder(root.resolve())
+    return FlatFolder(folder.resolve())
+
+
+@dataclass(frozen=True)
+class UrlIndex:
+    """A simple API on a server."""
+
+    root: str
+    """Without a closing slash and without credentials."""
+    client: HttpClient
+
+    def project(self, name: str) -> ProjectPage | None:
+        """Read `<root>/<name>/`. Raises as HttpClient.get and parse_page do."""
+        project = normalized_project(name)
+        answer = self.client.get(f"{self.root}/{project}/", accept=ACCEPT)
+        return None if answer is None else parse_page(project, answer.url, answer.content_type, answer.body)
+
+    def read(self, url: str, limit: int = MAX_PAGE_BYTES) -> bytes:
+        """Read a file. Raises MissingError when it is listed but not there."""
+        answer = self.client.get(self.client.login(url), limit=limit)
+        if answer is None:
+            raise MissingError(f"{url}: listed by the index, but not there")
+        return answer.body
+
+    def open(self, file: IndexedFile) -> RemoteFile | BinaryIO:
+        """Open a file for range reads."""
+        return RemoteFile(self.client, self.client.login(file.url), file.size)
+
+
+class _LocalFiles:
+    """Reading `file:` URLs."""
+
+    def read(self, url: str, limit: int = MAX_PAGE_BYTES) -> bytes:
+        """Read a file. Raises MissingError when it cannot be opened, BadInputError over `limit` bytes."""
+        with _opened(url) as stream:
+            body = stream.read(limit + 1)
+        if len(body) > limit:
+            raise BadInputError(f"{url}: more than {limit} bytes")
+        return body
+
+    def open(self, file: IndexedFile) -> RemoteFile | BinaryIO:
+        """Open a file on disk."""
+        return _opened(file.url)
+
+
+@dataclass(frozen=True)
+class SiteFolder(_LocalFiles):
+    """A static site on disk: `<root>/<project>/index.json` or `index.html`."""
+
+    root: Path
+
+    def project(self, name: str) -> ProjectPage | None:
+        """Read the project's page, JSON rather than HTML."""
+        project = normalized_project(name)
+        for page, content_type in _PAGES:
+            path = self.root / project / page
+            if path.is_file():
+                return parse_page(project, path.as_uri(), content_type, path.read_bytes())
+        return None
+
+
+@dataclass(frozen=True)
+class FlatFolder(_LocalFiles):
+    """A folder of files, as pip's `--find-links` takes it."""
+
+    folder: Path
+
+    def project(self, name: str) -> ProjectPage | None:
+        """List the folder's files whose names begin with the project's; None when there are none."""
+        project = normalized_project(name)
+        files = tuple(
+            IndexedFile(path.name, f"{self.folder.as_uri()}/{quote(path.name)}", {}, path.stat().st_size)
+            for path in sorted(self.folder.iterdir())
+            if path.is_file() and normalized_project(path.name.partition("-")[0]) == project
+        )
+        return ProjectPage(project, self.folder.as_uri(), files) if files else None
+
+
+def _path(url: str) -> Path:
+    return Path(url2pathname(urlsplit(url).path))
+
+
+def _opened(url: str) -> BinaryIO:
+    try:
+        return _path(url).open("rb")
+    except OSError as error:
+        raise MissingError(f"{url}: {error.strerror or error}") from None
