@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +14,8 @@ from polywheel_builder.memo import Memo
 from polywheel_builder.plan import Plan
 from polywheel_builder.progress import Progress
 from polywheel_builder.store import Store
+from polywheel_builder.whole_copy import copy_whole, remove_abandoned
+from polywheel_variants.errors import BadInputError
 
 
 class Executor(Protocol):
@@ -72,15 +72,25 @@ class Builder:
     def build(self, plan: Plan, progress: Progress) -> BuildReport:
         """Build every cell of a plan and put its wheel into the output folder, each by one rename.
 
-        Raises BuildError when an action fails; wheels of earlier builds stay as they were.
+        Raises BadInputError, before any work, for an output folder that cannot be one; BuildError when an
+        action fails. Wheels of earlier builds stay as they were.
         """
         started = time.monotonic()
+        self._prepare_out()
         missing = missing_actions(plan, self.store)
         if missing:
             self.executor.run(plan, self.store, missing, progress)
-        self.out.mkdir(parents=True, exist_ok=True)
         wheels = tuple(self._deliver(plan, cell) for cell in plan.cells)
         return BuildReport(wheels, missing, len(plan.actions) - len(missing), time.monotonic() - started)
+
+    def _prepare_out(self) -> None:
+        """Make the output folder, and remove from it what builds that were killed left half copied."""
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInputError(f"{self.out}: {error.strerror or error}; name a folder with --out") from None
+        for scratch in self.out.glob(".*.whl.*.tmp"):
+            remove_abandoned(scratch)
 
     def _deliver(self, plan: Plan, cell: Cell) -> BuiltWheel:
         """Copy one wheel out of the store, unless the same bytes are there already."""
@@ -88,11 +98,9 @@ class Builder:
         target = self.out / cell.name.filename
         digest = self.memo.digest(source)
         if not target.is_file() or self.memo.digest(target) != digest:
-            scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
             try:
-                shutil.copyfile(source, scratch)
-                scratch.replace(target)
-            finally:
-                scratch.unlink(missing_ok=True)
+                copy_whole(source, target)
+            except OSError as error:
+                raise BadInputError(f"{target}: cannot be written: {error.strerror or error}") from None
             self.memo.forget(target)
         return BuiltWheel(cell, target, source.stat().st_size, digest)
