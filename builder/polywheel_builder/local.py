@@ -69,7 +69,9 @@ class LocalExecutor:
                     _tell(line, plan, progress)
                 return process.wait()
             except KeyboardInterrupt:
-                process.send_signal(signal.SIGINT)  # ninja stops its commands and removes what they began
+                # ninja ends its commands by the same signal. Not SIGINT: a shell lets its background jobs
+                # ignore that one, compilers included.
+                process.send_signal(signal.SIGTERM)
                 process.wait()
                 raise
 
