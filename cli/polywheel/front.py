@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn, Protocol, cast
 
-from polywheel_variants.errors import PolywheelError
+from polywheel_variants.errors import MissingError, PolywheelError
 
 COMMANDS = ("detect", "select", "plan", "build", "index", "demo")
 """In the order of the work; each is a module of `polywheel.commands`."""
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PolywheelError as error:
         log = getattr(error, "log", "")
         sys.stderr.write(f"{log.rstrip()}\n" if log else "")
-        sys.stderr.write(f"polywheel: {error}\n")
+        sys.stderr.write(f"polywheel: {_one_line(str(error))}\n")
         return error.exit_code
     except KeyboardInterrupt:
         sys.stderr.write("polywheel: interrupted; what was finished is kept\n")
@@ -47,6 +47,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our answer has gone; nothing is left to say, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        # A full disk, a folder that may not be written: no module's own business, and no fault of the code.
+        place = f"{error.filename}: " if error.filename else ""
+        sys.stderr.write(f"polywheel: {_one_line(place)}{error.strerror or error}\n")
+        return MissingError.exit_code
+
+
+def _one_line(text: str) -> str:
+    """Escape what would break a line, or tell a terminal something: names in files are anybody's words."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
 def _run(words: Sequence[str]) -> int:
