@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+import lzma
 import os
 import stat
+import struct
 import time
 import zipfile
 import zlib
@@ -24,6 +26,12 @@ from polywheel_variants.wheel_name import WheelName
 _CHUNK = 1 << 20
 _EARLIEST = 315532800  # 1980-01-01T00:00:00Z, the first moment a ZIP archive can state
 _TEXT_LIMIT = 16 << 20  # no METADATA or variant.json is larger; a larger one is a decompression bomb
+
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error,
+    EOFError, OverflowError, RuntimeError, ValueError,
+)  # fmt: skip
+"""What zipfile and the decompressors below it raise on bytes that are no sound archive."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +110,13 @@ class WheelArchive:
             self._archive = zipfile.ZipFile(path)
         except OSError as error:
             raise BadInputError(f"{path}: cannot be read: {error.strerror or error}") from None
-        except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+        except _DAMAGE as error:
             raise BadInputError(f"{path}: not a ZIP archive: {error}") from None
+        names = self._archive.namelist()
+        if len(set(names)) != len(names):
+            self._archive.close()
+            twice = next(name for name in names if names.count(name) > 1)
+            raise BadInputError(f"{path}: holds {twice!r} twice, so two readers could see two wheels")
 
     def __enter__(self) -> WheelArchive:
         return self
@@ -125,7 +138,7 @@ class WheelArchive:
                 data = stream.read(_TEXT_LIMIT + 1)
         except KeyError:
             raise BadInputError(f"{self.path}: holds no {member}") from None
-        except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError) as error:
+        except (*_DAMAGE, OSError) as error:
             raise BadInputError(f"{self.path}: {member} cannot be read: {error}") from None
         if len(data) > _TEXT_LIMIT:
             raise BadInputError(f"{self.path}: {member} is larger than {_TEXT_LIMIT} bytes")

@@ -19,6 +19,9 @@ from polywheel_variants.wheel_name import NULL_LABEL, is_label
 SCHEMA = "https://variants-schema.wheelnext.dev/peps/850/v0.2.0.json"
 """The schema that written files declare."""
 
+SCHEMA_WITHOUT_PROVIDERS = "https://variants-schema.wheelnext.dev/peps/825/v0.1.1.json"
+"""The schema of files that name no providers, as PEP 825 alone has them."""
+
 _SCHEMA_MAJOR = re.compile(r"/v(\d+)\.\d+\.\d+\.json$")
 _MAX_BYTES = 8 * 1024 * 1024
 
@@ -99,10 +102,13 @@ class VariantMetadata:
 
     def to_json(self) -> bytes:
         """Serialise for a wheel or an index: the same metadata gives the same bytes."""
+        providers = {
+            name: self.providers[name].to_json() for name in self.namespaces if name in self.providers
+        }
         document = {
-            "$schema": SCHEMA,
+            "$schema": SCHEMA if providers else SCHEMA_WITHOUT_PROVIDERS,
             "default-priorities": {"namespace": list(self.namespaces)},
-            "providers": {name: self.providers[name].to_json() for name in self.namespaces},
+            **({"providers": providers} if providers else {}),
             "variants": {
                 label: {
                     namespace: {feature: sorted(values) for feature, values in sorted(features.items())}
@@ -124,6 +130,10 @@ class VariantMetadata:
             raise BadInputError(
                 f"{source}: namespace priorities {list(other.namespaces)} and {list(self.namespaces)} "
                 "disagree; one must begin with the other in every wheel of a release"
+            )
+        if bool(self.providers) != bool(other.providers):
+            raise BadInputError(
+                f"{source}: some wheels of the release name providers (PEP 850) and some do not (PEP 825)"
             )
         return VariantMetadata(
             longer,
@@ -178,7 +188,7 @@ class _Reader:
         self._require(top, "the file", "$schema", "default-priorities", "variants")
         self._check_schema(top["$schema"])
         namespaces = self._namespaces(top["default-priorities"])
-        providers = self._providers(top.get("providers"), namespaces)
+        providers = self._providers(top["providers"], namespaces) if "providers" in top else {}
         return VariantMetadata(namespaces, providers, self._variants(top["variants"], namespaces))
 
     def _check_schema(self, schema: Any) -> None:
@@ -196,8 +206,6 @@ class _Reader:
         return self._names(table["namespace"], f"{place}.namespace", NAME)
 
     def _providers(self, value: Any, namespaces: tuple[str, ...]) -> dict[str, Provider]:
-        if value is None:
-            return {}
         table = self._table(value, "providers", None)
         if set(table) != set(namespaces):
             raise self._bad(
@@ -212,16 +220,12 @@ class _Reader:
         table = self._table(value, place, keys)
         optional = table.get("optional", False)
         if not isinstance(optional, bool):
-            raise self._bad(f"{place}.optional", f"{optional!r} is not true or false")
+            raise self._bad(f"{place}.optional", f"found {_kind(optional)}, expected true or false")
         match sorted(set(table) - {"optional"}):
             case ["static-properties"] | ["feature-order", "static-properties"]:
                 return self._static(table, place, optional)
             case ["requires"] | ["plugin-api", "requires"]:
-                requires = tuple(
-                    self._text(one, f"{place}.requires") for one in self._list(table["requires"], place)
-                )
-                api = table.get("plugin-api")
-                return PluginProvider(requires, None if api is None else self._text(api, place), optional)
+                return self._plugin(table, place, optional)
             case ["builtin"]:
                 return BuiltinProvider(self._text(table["builtin"], f"{place}.builtin"), optional)
             case found:
@@ -229,26 +233,37 @@ class _Reader:
                     place, f"keys {found}; expected static-properties, requires, or builtin, each alone"
                 )
 
+    def _plugin(self, table: Mapping[str, Any], place: str, optional: bool) -> PluginProvider:
+        requires = self._texts(table["requires"], f"{place}.requires")
+        if not requires:
+            raise self._bad(f"{place}.requires", "empty, expected a requirement")
+        api = self._text(table["plugin-api"], f"{place}.plugin-api") if "plugin-api" in table else None
+        return PluginProvider(requires, api, optional)
+
     def _static(self, table: Mapping[str, Any], place: str, optional: bool) -> StaticProvider:
         where = f"{place}.static-properties"
         features = self._table(table["static-properties"], where, None)
         if not features:
             raise self._bad(where, "no feature; expected at least one")
-        values = {name: self._names(v, f"{where}.{name}", VALUE) for name, v in features.items()}
-        default = list(values) if len(values) == 1 else None
-        order = table.get("feature-order", default)
-        if order is None or sorted(self._list(order, place), key=str) != sorted(values):
+        values = self._features(features, where)
+        if "feature-order" not in table and len(values) == 1:
+            return StaticProvider(values, tuple(values), optional)
+        order = self._texts(table.get("feature-order", []), f"{place}.feature-order")
+        if sorted(order) != sorted(values):
             raise self._bad(f"{place}.feature-order", f"expected each of {sorted(values)} once")
-        return StaticProvider(values, tuple(order), optional)
+        return StaticProvider(values, order, optional)
 
     def _variants(self, value: Any, namespaces: tuple[str, ...]) -> dict[str, Properties]:
         table = self._table(value, "variants", None)
+        for label in table:
+            if not is_label(label):
+                raise self._bad(
+                    "variants", f"{label!r} is no label: expected lower-case letters, digits, '_' and '.'"
+                )
         return {label: self._variant(label, one, namespaces) for label, one in table.items()}
 
     def _variant(self, label: str, value: Any, namespaces: tuple[str, ...]) -> Properties:
         place = f"variants.{label}"
-        if not is_label(label):
-            raise self._bad(place, f"{label!r} is no label: expected lower-case letters, digits, '_' and '.'")
         features = self._table(value, place, set(namespaces))
         properties = group(
             Property(namespace, feature, one)
@@ -283,13 +298,16 @@ class _Reader:
         return value
 
     def _names(self, value: Any, place: str, pattern: re.Pattern[str]) -> tuple[str, ...]:
-        items = self._list(value, place)
-        if not items or len(set(map(str, items))) != len(items):
+        items = self._texts(value, place)
+        if not items or len(set(items)) != len(items):
             raise self._bad(place, "expected at least one value, each once")
         for item in items:
-            if not isinstance(item, str) or not pattern.fullmatch(item):
+            if not pattern.fullmatch(item):
                 raise self._bad(place, f"{item!r} does not match {pattern.pattern}")
-        return tuple(items)
+        return items
+
+    def _texts(self, value: Any, place: str) -> tuple[str, ...]:
+        return tuple(self._text(one, place) for one in self._list(value, place))
 
     def _text(self, value: Any, place: str) -> str:
         if not isinstance(value, str):
