@@ -1,0 +1,328 @@
+"""Writes the reference's generated parts, each read from the code that it describes.
+
+`python docs/generate.py` writes them by hand; a build of the manual does it first of all. Each function
+returns Markdown (MyST), so that a test can ask what it covers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import json
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from polywheel.front import COMMANDS, make_parser
+from polywheel_abi_check import library_check
+from polywheel_providers.vendor import VENDORS
+from polywheel_variants import errors
+from polywheel_variants.known_providers import NAMESPACES, PROVIDERS
+from polywheel_variants.metadata import StaticProvider
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+_USAGE_COLUMNS = 88
+
+
+def write_all(folder: Path) -> None:
+    """Write every part; one that has not changed is left alone, so that a rebuild stays small."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, make in PARTS.items():
+        path, text = folder / f"{name}.md", make()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def command_line() -> str:
+    """One section a command: its usage and every argument, from the parsers themselves."""
+    return "\n".join(_command(name, parser) for name, parser in command_parsers().items())
+
+
+def command_parsers() -> dict[str, argparse.ArgumentParser]:
+    """Command name -> its parser, in the order of `COMMANDS`."""
+    parser = make_parser()
+    (subparsers,) = (one for one in parser._actions if isinstance(one, argparse._SubParsersAction))  # noqa: SLF001
+    return {name: subparsers.choices[name] for name in COMMANDS}
+
+
+def _command(name: str, parser: argparse.ArgumentParser) -> str:
+    lines = [f"## polywheel {name}", "", _sentence(parser.description or ""), ""]
+    lines += ["```text", _usage(parser), "```", ""]
+    for group in parser._action_groups:  # noqa: SLF001 - argparse has no other way to list them
+        actions = [one for one in group._group_actions if one.help != argparse.SUPPRESS]  # noqa: SLF001
+        actions = [one for one in actions if not isinstance(one, argparse._HelpAction)]  # noqa: SLF001
+        if not actions:
+            continue
+        if group.description:
+            lines += [_sentence(f"{(group.title or '').capitalize()}: {group.description}"), ""]
+        for action in actions:
+            lines += [_names(action), f": {_sentence(_help(action))}", ""]
+    return "\n".join(lines)
+
+
+def _usage(parser: argparse.ArgumentParser) -> str:
+    """Wrap the usage to one width wherever the manual is built, without colour."""
+    formatter = argparse.HelpFormatter(parser.prog, width=_USAGE_COLUMNS)
+    formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups, prefix="")  # noqa: SLF001
+    return re.sub(r"\x1b\[[0-9;]*m", "", formatter.format_help()).strip()
+
+
+def _names(action: argparse.Action) -> str:
+    words = _value(action)
+    if not action.option_strings:
+        return f"`{words}`"
+    return ", ".join(f"`{name} {words}`" if words else f"`{name}`" for name in action.option_strings)
+
+
+def _value(action: argparse.Action) -> str:
+    if action.nargs == 0:
+        return ""
+    if isinstance(action.metavar, str):
+        return action.metavar
+    if action.choices is not None:
+        return "{" + ",".join(map(str, action.choices)) + "}"
+    return action.dest if not action.option_strings else action.dest.upper()
+
+
+def _help(action: argparse.Action) -> str:
+    text = action.help or ""
+    fields = {**vars(action), "prog": "polywheel"}
+    text = (text % fields if "%" in text else text).replace("*", r"\*")
+    repeatable = isinstance(action, argparse._AppendAction) and "repeatable" not in text  # noqa: SLF001
+    return f"{text}; repeatable" if repeatable else text
+
+
+def _sentence(text: str) -> str:
+    """Begin with a capital and end with one full stop, as the manual's prose does."""
+    text = text.strip().rstrip(".")
+    first = text.split(" ", 1)[0]
+    begun = text if first.startswith(("-", "`")) or not first.islower() else text[:1].upper() + text[1:]
+    return f"{begun}."
+
+
+def exit_codes() -> str:
+    """Every code that the command line ends with, from the error classes."""
+    rows = [("`0`", "", "Yes, or done.")]
+    rows += [
+        (f"`{one.exit_code}`", f"`{one.__name__}`", _first_paragraph(one.__doc__)) for one in error_classes()
+    ]
+    rows += [
+        ("`130`", "", "Interrupted by Ctrl-C or SIGTERM. What was finished is kept, and a rerun goes on."),
+        ("`141`", "", "The reader of standard output has gone, as in `polywheel plan | head -1`."),
+    ]
+    return _table(("Code", "Python class", "Meaning"), rows)
+
+
+def error_classes() -> list[type[errors.PolywheelError]]:
+    """Every class of error that polywheel shows to people, by exit code."""
+    classes = [
+        one
+        for one in vars(errors).values()
+        if isinstance(one, type) and issubclass(one, errors.PolywheelError) and one is not errors.PolywheelError
+    ]
+    return sorted(classes, key=lambda one: one.exit_code)
+
+
+def namespaces() -> str:
+    """The namespaces of written wheels, the most decisive first, and who answers for each."""
+    rows = []
+    for place, name in enumerate(NAMESPACES, 1):
+        provider = PROVIDERS[name]
+        if isinstance(provider, StaticProvider):
+            spans = [f"`{feature}`: `{v[0]}` to `{v[-1]}`" for feature, v in provider.values.items()]
+            speaks = f"the metadata itself: {'; '.join(spans)}"
+        else:
+            document = provider.to_json()
+            speaks = "<br>".join(f"`{one}`" for one in (*document["requires"], document.get("plugin-api")) if one)
+        rows.append((str(place), f"`{name}`", speaks))
+    return _table(("Place", "Namespace", "Provider, as `variant.json` names it"), rows)
+
+
+def features() -> str:
+    """What `polywheel detect` can say in each namespace, from the providers."""
+    parts = []
+    for name in (*VENDORS, "x86_64", "aarch64"):
+        speaker = import_module(f"polywheel_providers.{name}")
+        parts += [f"### {name}", "", _first_paragraph(speaker.__doc__), ""]
+        present = [f"`{feature}`" for feature, values in speaker.FEATURES.items() if values == ("on",)]
+        for feature, values in speaker.FEATURES.items():
+            if values != ("on",):
+                parts += [f"`{feature}`", f": {_values(values)}", ""]
+        if present:
+            parts += ["Present or absent, with the value `on`", f": {' '.join(present)}", ""]
+    return "\n".join(parts)
+
+
+def _values(values: tuple[str, ...]) -> str:
+    shown = [f"`{one}`" for one in values]
+    if len(shown) <= 24:
+        return " ".join(shown)
+    return f"{' '.join(shown[:6])} ... {' '.join(shown[-2:])} ({len(shown)} values)"
+
+
+def findings() -> str:
+    """The table of finding codes, as the module that makes them states it."""
+    lines = inspect.getdoc(library_check) or ""
+    return "\n".join(line for line in lines.splitlines() if line.startswith("|")) + "\n"
+
+
+def finding_codes() -> frozenset[str]:
+    """Every code that the check can give, read from its source."""
+    tree = ast.parse(inspect.getsource(library_check))
+    return frozenset(
+        str(call.args[0].value)
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call)
+        and getattr(call.func, "id", "") == "Finding"
+        and isinstance(call.args[0], ast.Constant)
+    )
+
+
+def detect_json() -> str:
+    """A real answer of `polywheel detect --machine cpu:v3 --json`."""
+    from polywheel.commands.detect import as_json  # noqa: PLC0415 - a command is imported where it runs
+    from polywheel_providers import machine_named  # noqa: PLC0415
+
+    return f"```json\n{json.dumps(as_json(machine_named('cpu:v3')), indent=1)}\n```\n"
+
+
+def matrix_schema() -> dict[str, Any]:
+    """The JSON Schema of matrix.yaml that the builder ships."""
+    text = files("polywheel_builder").joinpath("matrix-1.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def matrix_keys() -> str:
+    """Every key of matrix.yaml, table by table, from the schema."""
+    schema = matrix_schema()
+    parts = []
+    for title, table in matrix_tables(schema):
+        parts += [f"### {title}", ""]
+        if table.get("description"):
+            parts += [_sentence(table["description"]), ""]
+        required = table.get("required", [])
+        for key, value in table["properties"].items():
+            parts += [f"`{key}`", f": {_key_text(value, schema, needed=key in required)}", ""]
+    return "\n".join(parts)
+
+
+def matrix_tables(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each kind of table in the file: the top, one library, one variant."""
+    yield "The file", schema
+    libraries = _resolved(schema["properties"]["libraries"], schema)
+    inner = next(iter(libraries.get("patternProperties", {}).values()), libraries.get("additionalProperties"))
+    yield "libraries: one library", _resolved(inner, schema)
+    yield "variants: one variant", _resolved(_resolved(schema["properties"]["variants"], schema)["items"], schema)
+
+
+def _resolved(value: Any, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Follow a `$ref` into the schema's definitions; what stands beside it wins."""
+    if not isinstance(value, Mapping):
+        return {}
+    if "$ref" not in value:
+        return value
+    target: Any = schema
+    for step in value["$ref"].removeprefix("#/").split("/"):
+        target = target[step]
+    return {**_resolved(target, schema), **{key: one for key, one in value.items() if key != "$ref"}}
+
+
+def _key_text(value: Any, schema: Mapping[str, Any], *, needed: bool) -> str:
+    one = _resolved(value, schema)
+    said = [_sentence(str(one.get("description", "")))] if one.get("description") else []
+    if needed:
+        said.append("Required.")
+    elif "default" in one:
+        default = one["default"]
+        said.append(f"Default: `{default if isinstance(default, str) else json.dumps(default)}`.")
+    shape = _shape(one, schema)
+    if shape:
+        said.append(f"{shape}.")
+    if one.get("examples"):
+        said.append("Such as " + ", ".join(f"`{_yaml_text(example)}`" for example in one["examples"]) + ".")
+    return " ".join(said)
+
+
+def _shape(value: Any, schema: Mapping[str, Any]) -> str:
+    one = _resolved(value, schema)
+    if "enum" in one or "const" in one:
+        words = one.get("enum", [one.get("const")])
+        return "One of " + ", ".join(f"`{word}`" for word in words) if len(words) > 1 else f"Always `{words[0]}`"
+    for key in ("oneOf", "anyOf"):
+        if key in one:
+            shapes = dict.fromkeys(filter(None, (_shape(part, schema) for part in one[key])))
+            return " or ".join([first if not n else first[:1].lower() + first[1:] for n, first in enumerate(shapes)])
+    if one.get("type") == "array":
+        inner = _shape(one.get("items"), schema)
+        return f"A list; each item: {inner[:1].lower() + inner[1:]}" if inner else "A list"
+    if one.get("type") == "object":
+        return "Keys and values, see below"
+    if "pattern" in one:
+        return f"A text like `{one['pattern']}`"
+    return "A text" if one.get("type") == "string" else ""
+
+
+def _yaml_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def operators() -> str:
+    """The reference extension's operators, read from its source: importing it would need torch."""
+    path = REPOSITORY / "kernels/polywheel_kernels/operators.py"
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    parts = []
+    for function in tree.body:
+        if isinstance(function, ast.FunctionDef) and not function.name.startswith("_"):
+            signature = f"{function.name}({ast.unparse(function.args)}) -> {ast.unparse(function.returns or ast.Name('None'))}"
+            parts += [f"## {function.name}", "", f"````{{py:function}} polywheel_kernels.{signature}", ""]
+            parts += [_google_sections(ast.get_docstring(function) or ""), "````", ""]
+    return "\n".join(parts)
+
+
+def _google_sections(docstring: str) -> str:
+    """Turn `Args:`, `Returns:` and `Raises:` of a docstring into Markdown."""
+    body, *sections = re.split(r"^(Args|Returns|Raises):\n", docstring, flags=re.MULTILINE)
+    parts = [body.replace("``", "`").strip(), ""]
+    for title, text in zip(sections[::2], sections[1::2], strict=True):
+        lines = textwrap.dedent(text).replace("``", "`").strip()
+        parts += [f"**{'Arguments' if title == 'Args' else title}**", ""]
+        entries = re.split(r"^(\w+): ", lines, flags=re.MULTILINE)
+        if entries[0]:
+            parts += [entries[0], ""]
+        for name, said in zip(entries[1::2], entries[2::2], strict=True):
+            parts += [f"`{name}`", ": " + " ".join(said.split()), ""]
+    return "\n".join(parts)
+
+
+def _first_paragraph(docstring: str | None) -> str:
+    return " ".join(inspect.cleandoc(docstring or "").split("\n\n")[0].split())
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    titles = list(head)
+    lines = [titles, ["---"] * len(titles), *map(list, rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+PARTS: Mapping[str, Callable[[], str]] = {
+    "command-line": command_line,
+    "exit-codes": exit_codes,
+    "namespaces": namespaces,
+    "features": features,
+    "findings": findings,
+    "detect-json": detect_json,
+    "matrix": matrix_keys,
+    "operators": operators,
+}
+"""File name -> what writes it."""
+
+
+if __name__ == "__main__":
+    write_all(Path(__file__).resolve().parent / "reference" / "generated")
