@@ -52,7 +52,7 @@ class Facts:
         return tuple(note for part in parts if part is not None for note in part.notes)
 
 
-def vendor_module(namespace: str) -> Any:
+def namespace_module(namespace: str) -> Any:
     """Import a namespace's module; a vendor's offers what `vendor.Vendor` says."""
     return import_module(f"{__package__}.{namespace}")
 
@@ -74,6 +74,7 @@ def from_json(value: object, where: str = "facts") -> Facts:
     system, machine = fields.text("system"), fields.text("machine")
     release, libc = fields.text("release"), fields.text("libc")
     cpu = cpu_from_fields(fields.child("cpu"))
+    _check_declared(cpu, f"{where}.cpu")
     vendors = {name: _vendor_facts(name, fields) for name in VENDORS}
     notes = notes_from_fields(fields)
     elapsed = fields.number_map("elapsed_ms")
@@ -81,6 +82,19 @@ def from_json(value: object, where: str = "facts") -> Facts:
     return Facts(system, machine, release, libc, cpu, **vendors, notes=notes, elapsed_ms=elapsed)
 
 
+def _check_declared(cpu: CpuFacts, where: str) -> None:
+    """Refuse a declared level or version that the architecture does not have."""
+    if not cpu.declared:
+        return
+    known: dict[str, tuple[str, ...]] = {}
+    if cpu.architecture in ("x86_64", "aarch64"):
+        known = namespace_module(cpu.architecture).FEATURES
+    values = next(iter(known.values()), ())
+    if cpu.declared not in values:
+        expected = ", ".join(values) or f"none for {cpu.architecture!r}"
+        raise ValueError(f"{where}.declared: {cpu.declared!r} is not known, expected {expected}")
+
+
 def _vendor_facts(namespace: str, fields: Fields) -> Any:
     inner = fields.optional_child(namespace)
-    return None if inner is None else vendor_module(namespace).from_fields(inner)
+    return None if inner is None else namespace_module(namespace).from_fields(inner)

@@ -11,15 +11,13 @@ import sys
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .facts import vendor_module
+from .facts import namespace_module
 from .named import this_machine
 from .supported import supported
 from .vendor import VENDORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from .supported import Supported
 
 
@@ -46,22 +44,17 @@ class Plugin:
 
     def get_all_configs(self) -> list[FeatureConfig]:
         """Return every feature and value that any machine could support, best first."""
-        return self._configs(_speaker(self.namespace).FEATURES)
+        return self._configs(namespace_module(self.namespace).FEATURES)
 
     def get_supported_configs(self) -> list[FeatureConfig]:
         """Return what this machine supports, best first; empty when nothing is."""
         return self._configs(_supported_here(tuple(sorted(os.environ.items()))).get(self.namespace, {}))
 
     def _configs(self, features: dict[str, tuple[str, ...]]) -> list[FeatureConfig]:
-        several: frozenset[str] = getattr(_speaker(self.namespace), "MULTI_VALUE", frozenset())
+        several: frozenset[str] = getattr(namespace_module(self.namespace), "MULTI_VALUE", frozenset())
         return [
             FeatureConfig(name, list(values), name in several) for name, values in features.items() if values
         ]
-
-
-def _speaker(namespace: str) -> Any:
-    """Return the module that knows a namespace's features: a vendor's package or an architecture."""
-    return vendor_module(namespace)
 
 
 @lru_cache(maxsize=1)

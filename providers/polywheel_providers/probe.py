@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from .cpu import CpuFacts
-from .facts import Facts, vendor_module
+from .facts import Facts, namespace_module
 from .vendor import VENDORS, Note
 
 TYPE_CHECKING = False
@@ -65,7 +65,7 @@ def architecture_of(machine_name: str) -> str:
 
 
 def _vendor_probe(namespace: str, machine: Machine) -> Callable[[], Any]:
-    return lambda: vendor_module(namespace).probe(machine)
+    return lambda: namespace_module(namespace).probe(machine)
 
 
 def _probe_cpu(machine: Machine, architecture: str) -> CpuFacts:

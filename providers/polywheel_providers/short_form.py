@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .aarch64 import EXTENSIONS, VERSIONS
 from .cpu import CpuFacts
-from .facts import Facts, vendor_module
+from .facts import Facts, namespace_module
 from .vendor import VENDORS
 from .x86_64 import FEATURES, INSTRUCTION_SETS
 
@@ -54,7 +54,7 @@ def _split(part: str, text: str) -> tuple[str, tuple[str, ...]]:
 
 def _vendor(namespace: str, words: tuple[str, ...], part: str) -> Any:
     try:
-        return vendor_module(namespace).from_short_form(words)
+        return namespace_module(namespace).from_short_form(words)
     except ValueError as problem:
         raise ValueError(f"machine {part!r}: {problem}") from problem
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .facts import vendor_module
+from .facts import namespace_module
 from .vendor import VENDORS
 
 TYPE_CHECKING = False
@@ -24,7 +24,9 @@ def supported(facts: Facts) -> Supported:
     for name in VENDORS:
         vendor_facts = getattr(facts, name)
         if vendor_facts is not None:
-            found[name] = vendor_module(name).supported(vendor_facts, discrete_elsewhere=_beside(facts, name))
+            found[name] = namespace_module(name).supported(
+                vendor_facts, discrete_elsewhere=_beside(facts, name)
+            )
     found[facts.cpu.architecture] = _cpu_supported(facts)
     return {name: features for name, features in found.items() if features}
 
@@ -35,7 +37,9 @@ def devices(facts: Facts) -> tuple[Device, ...]:
     for name in VENDORS:
         vendor_facts = getattr(facts, name)
         if vendor_facts is not None:
-            found.extend(vendor_module(name).devices(vendor_facts, discrete_elsewhere=_beside(facts, name)))
+            found.extend(
+                namespace_module(name).devices(vendor_facts, discrete_elsewhere=_beside(facts, name))
+            )
     return tuple(found)
 
 
@@ -49,7 +53,7 @@ def _beside(facts: Facts, namespace: str) -> bool:
         device.visible and not device.integrated
         for name, vendor_facts in others
         if vendor_facts is not None
-        for device in vendor_module(name).devices(vendor_facts)
+        for device in namespace_module(name).devices(vendor_facts)
     )
 
 
