@@ -38,6 +38,16 @@ struct AheadRows {
   POLYWHEEL_INLINE void prefetch(int64_t row, int64_t offset) const {
     __builtin_prefetch(data + row * stride + offset);
   }
+
+  /// The line at `offset` of the first `rows` rows.
+  POLYWHEEL_INLINE void prefetch_column(int rows, int64_t offset) const {
+    if (offset < bytes) {
+      const char* line = data + offset;
+      for (int row = 0; row < rows; ++row, line += stride) {
+        __builtin_prefetch(line);
+      }
+    }
+  }
 };
 
 /// Where the `index`th piece of `width` floats begins in a row of `length`. The last piece is moved left to
@@ -135,34 +145,39 @@ struct HeadGroup {
  private:
   static constexpr int64_t kPieceBytes = kLanes * sizeof(float);
 
-  static void score_tile(const float* query, const float* const (&row)[kTileKeys], int64_t depth, AheadRows ahead,
+  /// Adds the products of R depths from `offset` on, one vector or V of the arranged query.
+  POLYWHEEL_INLINE static void add_products(const float* query, const float* const (&row)[kTileKeys], int64_t offset,
+                                            Vec (&sums)[kTileKeys][V]) {
+    Vec heads[V];
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) {
+      heads[v] = load(query + v * kLanes);
+    }
+#pragma GCC unroll 8
+    for (int k = 0; k < kTileKeys; ++k) {
+      const Vec key = repeat<R>(row[k] + offset);
+#pragma GCC unroll 2
+      for (int v = 0; v < V; ++v) {
+        sums[k][v] += key * heads[v];
+      }
+    }
+  }
+
+  // Not inlined: its row pointers fill the general registers.
+  __attribute__((noinline)) static void score_tile(const float* query, const float* const (&row)[kTileKeys], int64_t depth, AheadRows ahead,
                          float* scores) {
     constexpr int64_t kLineFloats = AheadRows::kLine / sizeof(float);
     Vec sums[kTileKeys][V] = {};
-    for (int64_t line = 0; line < depth; line += kLineFloats) {
-      if (line * static_cast<int64_t>(sizeof(float)) < ahead.bytes) {
-#pragma GCC unroll 8
-        for (int k = 0; k < kTileKeys; ++k) {
-          ahead.prefetch(k, line * static_cast<int64_t>(sizeof(float)));
-        }
+    int64_t d = 0;
+    while (d + R <= depth) {
+      ahead.prefetch_column(kTileKeys, d * static_cast<int64_t>(sizeof(float)));
+      const int64_t end = d + kLineFloats <= depth ? d + kLineFloats : depth - R + 1;
+      for (; d < end; d += R) {
+        add_products(query + d * kHeads, row, d, sums);
       }
-      const int64_t end = line + kLineFloats < depth ? line + kLineFloats : depth;
-      for (int64_t d = line; d < end; d += R, query += V * kLanes) {
-        const int64_t offset = d + R <= depth ? d : depth - R;
-        Vec heads[V];
-#pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) {
-          heads[v] = load(query + v * kLanes);
-        }
-#pragma GCC unroll 8
-        for (int k = 0; k < kTileKeys; ++k) {
-          const Vec key = repeat<R>(row[k] + offset);
-#pragma GCC unroll 2
-          for (int v = 0; v < V; ++v) {
-            sums[k][v] += key * heads[v];
-          }
-        }
-      }
+    }
+    if (d < depth) {
+      add_products(query + d * kHeads, row, depth - R, sums);
     }
     if constexpr (R == 1) {
 #pragma GCC unroll 8

@@ -58,7 +58,8 @@ POLYWHEEL_INLINE typename Lanes<N>::f32 widen(Float16, typename Lanes<N>::u16 ha
 #endif
 #if defined(__AVX512F__)
   if constexpr (N == 16) {
-    return bit_cast<Float>(_mm512_cvtph_ps(bit_cast<__m256i>(half)));
+    // Not _mm512_cvtph_ps, whose undefined operand GCC warns of: https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105593
+    return bit_cast<Float>(_mm512_maskz_cvtph_ps(0xFFFF, bit_cast<__m256i>(half)));
   }
 #endif
   const Bits bits = __builtin_convertvector(half, Bits);

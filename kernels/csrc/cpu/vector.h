@@ -1,11 +1,15 @@
 // One SIMD type, as wide as the -march of the build allows, in the vector extensions that GCC and Clang share:
 // https://gcc.gnu.org/onlinedocs/gcc/Vector-Extensions.html
-// The same source is SSE2, AVX2+FMA, AVX-512 or NEON code; no kernel names an instruction set.
+// The same source is SSE2, AVX2+FMA, AVX-512 or NEON code.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 #include <utility>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 // Tests set POLYWHEEL_LANES to run the 16-lane path on a CPU that has narrower registers.
 #ifndef POLYWHEEL_LANES
@@ -27,7 +31,7 @@ template <int N>
 struct Lanes {
   typedef float f32 __attribute__((vector_size(N * sizeof(float))));
   typedef uint32_t u32 __attribute__((vector_size(N * sizeof(uint32_t))));
-  typedef uint64_t u64 __attribute__((vector_size(N * sizeof(float))));  // N / 2 lanes
+  typedef uint64_t u64 __attribute__((vector_size(N * sizeof(uint64_t))));
   typedef uint16_t u16 __attribute__((vector_size(N * sizeof(uint16_t))));
 };
 
@@ -53,19 +57,9 @@ namespace detail {
 
 template <int R, int... I>
 POLYWHEEL_INLINE Vec repeat(const float* from, std::integer_sequence<int, I...>) {
-  Vec v;
-  if constexpr (R == 2) {
-    // A pair as one 64-bit lane: broadcast in one instruction, where shuffles of floats become several.
-    uint64_t pair;
-    std::memcpy(&pair, from, sizeof pair);
-    const typename Lanes<kLanes>::u64 pairs = pair - typename Lanes<kLanes>::u64{};
-    std::memcpy(&v, &pairs, sizeof v);
-  } else {
-    typename Lanes<R>::f32 part;
-    std::memcpy(&part, from, sizeof part);
-    v = __builtin_shufflevector(part, part, (I % R)...);
-  }
-  return v;
+  typename Lanes<R>::f32 part;
+  std::memcpy(&part, from, sizeof part);
+  return __builtin_shufflevector(part, part, (I % R)...);
 }
 
 template <int... I>
@@ -87,9 +81,21 @@ template <int R>
 POLYWHEEL_INLINE Vec repeat(const float* from) {
   if constexpr (R == 1) {
     return splat(*from);
-  } else if constexpr (R == kLanes) {
-    return load(from);
+  } else if constexpr (R == 2 && R < kLanes) {
+    // A pair as one 64-bit lane: one broadcast, where a shuffle of floats becomes several instructions.
+    using Pairs = Lanes<kLanes / 2>;
+    uint64_t pair;
+    std::memcpy(&pair, from, sizeof pair);
+    const typename Pairs::u64 pairs = pair - typename Pairs::u64{};
+    Vec v;
+    std::memcpy(&v, &pairs, sizeof v);
+    return v;
   } else {
+#if defined(__AVX512F__)
+    if constexpr (R == 4) {  // GCC 12 spills the shuffle to the stack
+      return static_cast<Vec>(_mm512_maskz_broadcast_f32x4(0xFFFF, _mm_loadu_ps(from)));
+    }
+#endif
     return detail::repeat<R>(from, LaneIndices{});
   }
 }
