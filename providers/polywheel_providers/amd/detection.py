@@ -74,12 +74,14 @@ def _device(target: Target | None, device: int, *, name: str = "", uuid: str = "
 
     known = target or Target("")
     identified = f"AMD GPU [1002:{device:04x}]" if device else f"AMD GPU {known.name}".rstrip()
+    # AMD gives APUs' GPUs the ids 0x13xx to 0x19xx, next to their processors' own.
+    looks_integrated = not known.name and 0x1300 <= device <= 0x19FF
     return AmdDevice(
         name=name or identified,
         gfx=known.name,
         sramecc=known.sramecc,
         xnack=known.xnack,
-        integrated=known.name in INTEGRATED,
+        integrated=known.name in INTEGRATED or looks_integrated,
         uuid=uuid,
     )
 
@@ -129,13 +131,7 @@ def _from_adapter(machine: Machine, adapter: Adapter) -> AmdDevice:
     from .gfx import Target  # noqa: PLC0415
 
     gfx = pci_ids.processor_of(adapter.device) or _graphics_ip(machine, adapter.folder)
-    device = _device(Target(gfx), adapter.device, name=adapter.name)
-    return device if gfx else replace(device, integrated=_looks_integrated(adapter))
-
-
-def _looks_integrated(adapter: Adapter) -> bool:
-    """Tell an unknown APU's GPU by its ids: AMD gives them 0x13xx to 0x19xx, next to the processors' own."""
-    return 0x1300 <= adapter.device <= 0x19FF
+    return _device(Target(gfx), adapter.device, name=adapter.name)
 
 
 def _graphics_ip(machine: Machine, folder: str) -> str:
@@ -171,7 +167,8 @@ def _installed(machine: Machine, tried: dict[str, str]) -> RocmVersion | None:
 
 def _remarks(env: dict[str, str], devices: tuple[AmdDevice, ...], rocm: RocmVersion | None) -> list[Note]:
     """Say what a reader of the answer should know beside it."""
-    from .properties import (  # noqa: PLC0415 (as above)
+    from .gfx import is_known  # noqa: PLC0415 (as above)
+    from .properties import (  # noqa: PLC0415
         FORCE_GFX,
         FORCE_ROCM,
         HSA_OVERRIDE,
@@ -194,7 +191,7 @@ def _remarks(env: dict[str, str], devices: tuple[AmdDevice, ...], rocm: RocmVers
     notes += [
         Note("amd-unknown-device", f"{device.name}: its processor is not known to this version")
         for device in devices
-        if not device.gfx
+        if not is_known(device.gfx)
     ]
     if devices and rocm is None:
         notes.append(Note("amd-no-rocm", "no ROCm is installed, and none is needed: wheels carry their own"))

@@ -88,6 +88,11 @@ def values_of(name: str) -> tuple[str, ...]:
     return (as_value(name), as_value(generic)) if generic else (as_value(name),)
 
 
+def is_known(name: str) -> bool:
+    """Say whether a processor or generic target is in the tables above."""
+    return name in OTHERS or name in GENERIC or generic_of(name) != ""
+
+
 def is_name(text: str) -> bool:
     """Say whether a text names a processor or a generic target, with either separator."""
     return _NAME.fullmatch(text) is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from .gfx import Target, parse_target
+from .gfx import Target, generic_of, parse_target
 
 _AGENT = re.compile(r"Agent \d+\s*")
 _FIELD = re.compile(r"\s*(Name|Marketing Name|Uuid|Device Type|Chip ID):\s*(.*?)\s*")
@@ -26,8 +26,13 @@ class Agent:
 
 
 def parse_enumerator(text: str) -> tuple[Target, ...]:
-    """Parse one target a line. ROCm before 6.3 lists the processor first, as gfx000; no line is no GPU."""
-    return tuple(target for line in text.splitlines() if (target := parse_target(line)) is not None)
+    """Parse one target a line. ROCm before 6.3 lists the processor first, as gfx000; no line is no GPU.
+
+    With -name, newer ones add each GPU's generic target below its own: that is no further GPU.
+    """
+    targets = [target for line in text.splitlines() if (target := parse_target(line)) is not None]
+    own = {generic_of(target.name) for target in targets}
+    return tuple(target for target in targets if target.name not in own)
 
 
 def parse_rocminfo(text: str) -> tuple[Agent, ...]:

@@ -8,7 +8,7 @@ from polywheel_providers.vendor import Device
 from polywheel_providers.verdict import Verdict
 
 from .facts import AmdDevice, AmdFacts, RocmVersion
-from .gfx import GENERIC, OTHERS, as_value, is_name, values_of
+from .gfx import GENERIC, OTHERS, as_value, is_known, is_name, values_of
 from .rocm_version import all_versions, compatible_versions, parse_rocm_version
 from .visibility import ROCR, hip_mask, visible
 
@@ -28,9 +28,8 @@ GFX_ARCH, ROCM_VERSION = "gfx_arch", "rocm_version"
 
 def all_values() -> dict[str, tuple[str, ...]]:
     """Return every value that any machine could support, by feature in order."""
-    exact = [name for members in GENERIC.values() for name in members]
-    known = (*sorted({*exact, *OTHERS}), *map(as_value, GENERIC))
-    return {GFX_ARCH: known, ROCM_VERSION: all_versions()}
+    exact = {*OTHERS, *(name for members in GENERIC.values() for name in members)}
+    return {GFX_ARCH: (*sorted(exact), *map(as_value, GENERIC)), ROCM_VERSION: all_versions()}
 
 
 def forced_processors(env: dict[str, str]) -> tuple[str, ...]:
@@ -69,12 +68,18 @@ def _served(facts: AmdFacts, discrete_elsewhere: bool) -> list[AmdDevice]:
 
 
 def _unusable(facts: AmdFacts, place: int, discrete_elsewhere: bool) -> str:
-    """Return why variants are not chosen for a device, or an empty text."""
+    """Return why variants are not chosen for a device, or an empty text.
+
+    A processor newer than our tables is served by its own name when it is alone, and never hides a known one.
+    """
     device = facts.devices[place]
     others = [facts.devices[each] for each in visible(facts) if each != place]
-    if device.integrated and (discrete_elsewhere or any(not other.integrated for other in others)):
+    known = [other for other in others if is_known(other.gfx)]
+    if device.integrated and (discrete_elsewhere or any(not other.integrated for other in known)):
         return "integrated, beside a discrete GPU"
-    return "" if device.gfx else "its processor is not known to this version"
+    if not device.gfx or (known and not is_known(device.gfx)):
+        return "its processor is not known to this version"
+    return ""
 
 
 def serves(facts: AmdFacts, values: Iterable[str], *, discrete_elsewhere: bool = False) -> Verdict:

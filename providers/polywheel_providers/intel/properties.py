@@ -58,14 +58,24 @@ def _kinds(facts: IntelFacts, discrete_elsewhere: bool) -> list[tuple[str, tuple
 
 
 def _unusable(facts: IntelFacts, place: int, discrete_elsewhere: bool) -> str:
-    """Return why variants are not chosen for a device, or an empty text."""
+    """Return why variants are not chosen for a device, or an empty text.
+
+    A device of no known family is served by its own IP when it is alone, and never hides a known one.
+    """
     device = facts.devices[place]
     if device.problem:
         return device.problem
     others = [facts.devices[each] for each in visible(facts) if each != place]
-    if device.integrated and (discrete_elsewhere or any(not other.integrated for other in others)):
+    known = [other for other in others if _is_known(other)]
+    if device.integrated and (discrete_elsewhere or any(not other.integrated for other in known)):
         return "integrated, beside a discrete GPU"
-    return "" if device.ip or device.base else "its graphics IP is not known, so it may be older than Xe"
+    if not device.ip and not device.base:
+        return "its graphics IP is not known, so it may be older than Xe"
+    return "its graphics IP is not known to this version" if known and not _is_known(device) else ""
+
+
+def _is_known(device: IntelDevice) -> bool:
+    return bool(device.base) or table.is_known(device.ip)
 
 
 def serves(facts: IntelFacts, values: Iterable[str], *, discrete_elsewhere: bool = False) -> Verdict:

@@ -57,9 +57,11 @@ def _readings(machine: Machine, env: dict[str, str]) -> tuple[Reading, ...]:
         found.append(sources.ask_nvml(machine, nvml))
     if libcuda is not None and (_incomplete(found) or _order_matters(env, found) or _compat(machine)):
         found.append(sources.ask_libcuda(machine, libcuda))
+    tegra = _is_tegra(machine)
     if (kernel := sources.read_kernel_module(machine)) is not None:
-        found.append(kernel)
-    if _is_tegra(machine):
+        # A Tegra's driver has a numbering of its own: 540.4 is CUDA 12.6 there.
+        found.append(replace(kernel, cuda=None) if tegra else kernel)
+    if tegra:
         found.append(sources.read_tegra(machine))
     instances = "MIG-" in env.get(MASK, "") and not any(each.mig for each in _merged(found))
     if smi and (_incomplete(found) or instances):
@@ -133,7 +135,17 @@ def _cuda_version(readings: tuple[Reading, ...]) -> CudaVersion | None:
     if works and "libcuda" in by_source:
         return by_source["libcuda"]
     order = [*asked, *by_source]
-    return by_source[order[0]] if order else None
+    return by_source[order[0]] if order else _by_driver(readings)
+
+
+def _by_driver(readings: tuple[Reading, ...]) -> CudaVersion | None:
+    """Look the driver's version up in the published table; a Tegra's has a numbering of its own."""
+    if any(reading.source == "tegra release" for reading in readings):
+        return None
+    from .driver_table import cuda_of_driver  # noqa: PLC0415 (as above)
+
+    known = (cuda_of_driver(reading.driver) for reading in readings if reading.driver)
+    return next((cuda for cuda in known if cuda is not None), None)
 
 
 def _cuda_order(readings: tuple[Reading, ...], devices: tuple[NvidiaDevice, ...]) -> tuple[int, ...]:

@@ -150,7 +150,8 @@ def _unusable(facts: NvidiaFacts, place: int, discrete_elsewhere: bool) -> str:
     if device.capability < OLDEST_NAMED:
         return "compute capability below 5.0, the oldest that variants can name"
     others = [facts.devices[each] for each in visible(facts).places if each != place]
-    discrete = discrete_elsewhere or any(not other.integrated and not other.problem for other in others)
+    # A discrete GPU of which nothing is known must not hide one that is known.
+    discrete = discrete_elsewhere or any(not other.integrated and other.capability for other in others)
     return "integrated, beside a discrete GPU" if device.integrated and discrete else ""
 
 

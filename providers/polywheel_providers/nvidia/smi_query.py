@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 
 from . import cuda_version, driver_table, pci_ids
+from .product_names import capability_of_name
 from .reading import Reading, Seen, normalise_bus
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from .cuda_version import CudaVersion
 
 _GPU = re.compile(r"GPU ([0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+\.[0-7])\s*")
 _DEVICE_ID = re.compile(r"0x([0-9A-Fa-f]{4})10DE", re.IGNORECASE)
@@ -24,14 +21,12 @@ def parse_smi_query(text: str) -> Reading:
     driver = driver_table.normalise(head.get("KMD Version", "")) or driver_table.normalise(
         head.get("Driver Version", "")
     )
-    cuda = _cuda(head.get("CUDA UMD Version", "")) or _cuda(head.get("CUDA Version", ""))
+    cuda = cuda_version.parse(head.get("CUDA UMD Version", "")) or cuda_version.parse(
+        head.get("CUDA Version", "")
+    )
     none_attached = head.get("Attached GPUs") == "0"
     devices = tuple(_seen(bus, keys) for bus, keys in gpus)
     return Reading("nvidia-smi -q", driver, cuda, devices if devices or none_attached else None)
-
-
-def _cuda(value: str) -> CudaVersion | None:
-    return cuda_version.parse(value)
 
 
 def _sections(text: str) -> tuple[dict[str, str], list[tuple[str, _Keys]]]:
@@ -63,12 +58,13 @@ def _sections(text: str) -> tuple[dict[str, str], list[tuple[str, _Keys]]]:
 def _seen(bus: str, keys: _Keys) -> Seen:
     match = _DEVICE_ID.fullmatch(keys.get(("PCI", "Device Id"), ""))
     mode = keys.get(("MIG Mode", "Current"), "N/A")
-    uuid = keys.get(("GPU UUID",), "")
+    uuid, name = keys.get(("GPU UUID",), ""), _known(keys.get(("Product Name",), ""))
+    by_id = pci_ids.capability_of(int(match[1], 16)) if match else None
     return Seen(
         bus=normalise_bus(bus),
         uuid=uuid if uuid.startswith("GPU-") else "",
-        name=_known(keys.get(("Product Name",), "")),
-        capability=pci_ids.capability_of(int(match[1], 16)) if match else None,
+        name=name,
+        capability=by_id or capability_of_name(name),
         mig_mode=mode == "Enabled" if mode in ("Enabled", "Disabled") else None,
     )
 

@@ -32,6 +32,7 @@ _RELEASES: tuple[tuple[tuple[int, int], CudaVersion], ...] = (
     ((36, 0), (12, 2)),
     ((36, 4), (12, 6)),
     ((38, 0), (13, 0)),
+    ((39, 0), (13, 2)),
 )
 """The first release of each CUDA version, oldest first."""
 
