@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from polywheel_builder.memo import Memo
 
@@ -19,18 +18,21 @@ _IMPLIED = "<stdc-predef.h>"
 
 @dataclass
 class IncludeScanner:
-    """Finds closures with one list of search folders; headers shared by sources are scanned once."""
+    """Finds closures with one list of search folders; headers shared by sources are scanned once.
+
+    Paths are plain strings: a plan looks at thousands, and pathlib would take most of its time.
+    """
 
     memo: Memo
-    search: Sequence[Path]
+    search: Sequence[str]
     """Folders of `-I` and of the compiler, in its order."""
     listings: dict[str, frozenset[str]] = field(default_factory=dict)
-    direct: dict[Path, tuple[Path, ...]] = field(default_factory=dict)
+    direct: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def closure(self, source: Path) -> tuple[Path, ...]:
+    def closure(self, source: str) -> tuple[str, ...]:
         """Return the source and every file it may include, sorted. Raises OSError for the source."""
-        reached: set[Path] = set()
-        waiting = [source, *self._find(_IMPLIED, source.parent)]
+        reached: set[str] = set()
+        waiting = [source, *self._find(_IMPLIED, os.path.dirname(source))]
         while waiting:
             path = waiting.pop()
             if path not in reached:
@@ -38,29 +40,27 @@ class IncludeScanner:
                 waiting.extend(self._included_by(path))
         return tuple(sorted(reached))
 
-    def _included_by(self, path: Path) -> tuple[Path, ...]:
+    def _included_by(self, path: str) -> tuple[str, ...]:
         known = self.direct.get(path)
         if known is None:
-            known = tuple(
-                found for name in self.memo.includes(path) for found in self._find(name, path.parent)
-            )
-            self.direct[path] = known
+            folder = os.path.dirname(path)
+            names = self.memo.includes(path)
+            known = self.direct[path] = tuple(found for name in names for found in self._find(name, folder))
         return known
 
-    def _find(self, quoted: str, beside: Path) -> Iterator[Path]:
+    def _find(self, quoted: str, beside: str) -> Iterator[str]:
         """Yield every file the name may mean: all matches, so that `#include_next` is covered."""
         if quoted[0] not in '<"':
             return  # a macro; if the compiler opens a file through it, the compile's own check says so
-        name = quoted[1:-1]
         folders = [beside, *self.search] if quoted[0] == '"' else self.search
         for folder in folders:
-            path = Path(os.path.normpath(folder / name))
+            path = os.path.normpath(f"{folder}/{quoted[1:-1]}")
             if self._exists(path):
                 yield path
 
-    def _exists(self, path: Path) -> bool:
+    def _exists(self, path: str) -> bool:
         """Look a file up in its folder's listing: one system call a folder instead of one a guess."""
-        folder = str(path.parent)
+        folder, name = os.path.split(path)
         names = self.listings.get(folder)
         if names is None:
             try:
@@ -68,4 +68,4 @@ class IncludeScanner:
             except OSError:
                 names = frozenset()
             self.listings[folder] = names
-        return path.name in names
+        return name in names

@@ -54,24 +54,24 @@ class Memo:
         scratch.write_text(json.dumps({"format": _FORMAT, "entries": kept}))
         scratch.replace(self.path)
 
-    def digest(self, path: Path) -> str:
+    def digest(self, path: str | Path) -> str:
         """Return the SHA-256 of a file's bytes, in hex. Raises OSError."""
-        answer: str = self.told(path, "sha256", lambda: hashlib.sha256(path.read_bytes()).hexdigest())
+        answer: str = self.told(path, "sha256", lambda: hashlib.sha256(Path(path).read_bytes()).hexdigest())
         return answer
 
-    def includes(self, path: Path) -> list[str]:
+    def includes(self, path: str | Path) -> list[str]:
         """Return what a C or C++ source's `#include` lines name, with their quotes. Raises OSError.
 
         Lines inside conditionals count too: a file too many costs a rebuild, one too few a wrong one.
         """
-        answer: list[str] = self.told(path, "includes", lambda: _includes(path.read_bytes()))
+        answer: list[str] = self.told(path, "includes", lambda: _includes(Path(path).read_bytes()))
         return answer
 
     def forget(self, path: Path) -> None:
         """Drop what is known of a file that this process has just replaced."""
         self.fresh.pop(str(path), None)
 
-    def told(self, path: Path, what: str, ask: Callable[[], Any]) -> Any:
+    def told(self, path: str | Path, what: str, ask: Callable[[], Any]) -> Any:
         """Return the answer to a question whose answer depends on a file's bytes alone; it must be JSON.
 
         Raises OSError when the file is not there.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 import zlib
 from collections.abc import Iterable, Sequence
@@ -75,6 +76,9 @@ class _Planner:
     project: Project
     workshop: Workshop
     actions: dict[str, Action] = field(default_factory=dict)
+    libraries: dict[tuple[str, str], str] = field(default_factory=dict)
+    closures: dict[tuple[Path, tuple[Path, ...]], tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    scanners: dict[tuple[Path, ...], IncludeScanner] = field(default_factory=dict)
 
     @cached_property
     def roots(self) -> Roots:
@@ -83,7 +87,7 @@ class _Planner:
     def wheel(self, cell: Cell) -> str:
         """Plan one wheel; returns the key of the action that packs it."""
         libraries = {
-            f"{self.project.name}/{library.name}.so": self._library(library, cell.variant)
+            f"{self.project.name}/{library.name}.so": self._library(library, _march(cell.variant))
             for library in self.matrix.libraries.values()
             if cell.variant.kind in library.kinds
         }
@@ -103,7 +107,6 @@ class _Planner:
             texts=self._texts(cell),
             epoch=self.workshop.epoch,
         )
-        headers = sorted(self.workshop.torch_headers.rglob("*.h"))
         return self._add(
             Action(
                 kind="pack",
@@ -117,7 +120,7 @@ class _Planner:
                     *(f"{key}={output_of(key)}" for key in dict.fromkeys(libraries.values())),
                 ),
                 tool_digest=self._packer_digest,
-                files=self._digests([*self.project.files, *self.project.licenses, *headers]),
+                files=(*self._digests([*self.project.files, *self.project.licenses]), *self._headers),
                 inputs=tuple(dict.fromkeys(libraries.values())),
                 stdin=spec.to_json(),
             )
@@ -134,9 +137,14 @@ class _Planner:
             texts["variant.json"] = metadata.to_json().decode()
         return {f"{cell.name.dist_info}/{name}": text for name, text in texts.items()}
 
-    def _library(self, library: Library, variant: Variant) -> str:
-        """Plan one shared library; returns the key of its link."""
-        arch = _march(variant)
+    def _library(self, library: Library, arch: str) -> str:
+        """Plan one shared library for one level; returns the key of its link."""
+        known = self.libraries.get((library.name, arch))
+        if known is None:
+            known = self.libraries[library.name, arch] = self._link(library, arch)
+        return known
+
+    def _link(self, library: Library, arch: str) -> str:
         objects = [self._object(library, source, arch) for source in self._sources(library)]
         objects.append(self._object(library, _OLDER_RUNTIME, self.workshop.gcc.archs[0]))
         stub = self._stub()
@@ -190,7 +198,7 @@ class _Planner:
                     include=[self.roots.name_of(one) for one in headers],
                 ),
                 tool_digest=gcc.digest,
-                files=self._digests(self._scanner(tuple(headers)).closure(source)),
+                files=self._closure(source, tuple(headers)),
             )
         )
 
@@ -217,16 +225,20 @@ class _Planner:
             )
         )
 
-    def _scanner(self, include: tuple[Path, ...]) -> IncludeScanner:
-        scanner = self._scanners.get(include)
-        if scanner is None:
-            search = [*include, *self.workshop.gcc.system_include]
-            scanner = self._scanners[include] = IncludeScanner(self.workshop.memo, search)
-        return scanner
+    def _closure(self, source: Path, include: tuple[Path, ...]) -> tuple[tuple[str, str], ...]:
+        """Return what a compile may read; the same for every level, so found once."""
+        known = self.closures.get((source, include))
+        if known is None:
+            scanner = self.scanners.get(include)
+            if scanner is None:
+                search = [os.fspath(path) for path in (*include, *self.workshop.gcc.system_include)]
+                scanner = self.scanners[include] = IncludeScanner(self.workshop.memo, search)
+            known = self.closures[source, include] = self._digests(scanner.closure(os.fspath(source)))
+        return known
 
     @cached_property
-    def _scanners(self) -> dict[tuple[Path, ...], IncludeScanner]:
-        return {}
+    def _headers(self) -> tuple[tuple[str, str], ...]:
+        return self._digests(sorted(self.workshop.torch_headers.rglob("*.h")))
 
     @cached_property
     def _packer_digest(self) -> str:
@@ -242,7 +254,7 @@ class _Planner:
             json.dumps([digests, sys.version, zlib.ZLIB_RUNTIME_VERSION]).encode()
         ).hexdigest()
 
-    def _digests(self, paths: Iterable[Path]) -> tuple[tuple[str, str], ...]:
+    def _digests(self, paths: Iterable[str | Path]) -> tuple[tuple[str, str], ...]:
         try:
             return tuple((self.roots.name_of(path), self.workshop.memo.digest(path)) for path in paths)
         except OSError as error:

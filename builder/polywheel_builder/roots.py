@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 _NAME = re.compile(r"\{([a-z0-9]+)\}")
@@ -16,14 +18,20 @@ class Roots:
 
     paths: Mapping[str, Path]
 
-    def name_of(self, path: Path) -> str:
+    def name_of(self, path: str | Path) -> str:
         """Write a path with the deepest root that holds it; a path under none stays as it is."""
-        holders = [(name, root) for name, root in self.paths.items() if path.is_relative_to(root)]
-        if not holders:
-            return path.as_posix()
-        name, root = max(holders, key=lambda pair: len(pair[1].parts))
-        rest = path.relative_to(root).as_posix()
-        return f"{{{name}}}" if rest == "." else f"{{{name}}}/{rest}"
+        text = os.fspath(path).replace(os.sep, "/")
+        for root, name in self._deepest_first:
+            if text == root:
+                return name
+            if text.startswith(f"{root}/"):
+                return name + text[len(root) :]
+        return text
+
+    @cached_property
+    def _deepest_first(self) -> list[tuple[str, str]]:
+        pairs = [(path.as_posix(), f"{{{name}}}") for name, path in self.paths.items()]
+        return sorted(pairs, key=lambda pair: len(pair[0]), reverse=True)
 
     def expand(self, text: str) -> str:
         """Replace every `{name}` that is a root; other braces are the text's own."""
