@@ -196,11 +196,13 @@ def _outcome(reading: Reading) -> str:
 
 
 def _failures(readings: tuple[Reading, ...]) -> tuple[Note, ...]:
-    return tuple(
-        Note(f"nvidia-{reading.source.split()[0]}-failed", f"{reading.source}: {reading.problem}")
-        for reading in readings
-        if reading.problem
-    )
+    """Return one note for each library or program that failed, about its first failure."""
+    found: dict[str, Note] = {}
+    for reading in readings:
+        if reading.problem:
+            code = f"nvidia-{reading.source.split()[0].removeprefix('nvidia-')}-failed"
+            found.setdefault(code, Note(code, f"{reading.source}: {reading.problem}"))
+    return tuple(found.values())
 
 
 def _remarks(facts: NvidiaFacts, compat: bool) -> tuple[Note, ...]:

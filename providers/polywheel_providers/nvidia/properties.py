@@ -141,18 +141,22 @@ def _served(facts: NvidiaFacts, discrete_elsewhere: bool) -> list[NvidiaDevice]:
 
 
 def _unusable(facts: NvidiaFacts, place: int, discrete_elsewhere: bool) -> str:
-    """Return why variants are not chosen for a device, or an empty text."""
+    """Return why variants are not chosen for a device, or an empty text.
+
+    A GPU of unknown capability counts when there is no other, and never hides one that is known.
+    """
     device = facts.devices[place]
     if device.problem:
         return device.problem
+    others = [facts.devices[each] for each in visible(facts).places if each != place]
+    known = [other for other in others if other.capability is not None]
+    if device.integrated and (discrete_elsewhere or any(not other.integrated for other in known)):
+        return "integrated, beside a discrete GPU"
     if device.capability is None:
-        return "no source told its compute capability"
+        return "no source told its compute capability" if known else ""
     if device.capability < OLDEST_NAMED:
         return "compute capability below 5.0, the oldest that variants can name"
-    others = [facts.devices[each] for each in visible(facts).places if each != place]
-    # A discrete GPU of which nothing is known must not hide one that is known.
-    discrete = discrete_elsewhere or any(not other.integrated and other.capability for other in others)
-    return "integrated, beside a discrete GPU" if device.integrated and discrete else ""
+    return ""
 
 
 def serves(facts: NvidiaFacts, values: Iterable[str], *, discrete_elsewhere: bool = False) -> Verdict:
