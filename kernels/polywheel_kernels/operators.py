@@ -63,7 +63,6 @@ def flash_decode(
     return cast("Tensor", torch.ops.polywheel_kernels.flash_decode(q, k, v, scale=scale, seq_lens=seq_lens))
 
 
-@torch.library.register_fake("polywheel_kernels::rms_norm")
 def _rms_norm_fake(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:  # noqa: ARG001
     torch._check(  # noqa: SLF001
         weight.dim() == 1 and x.dim() > 0 and weight.shape[0] == x.shape[-1],
@@ -72,7 +71,6 @@ def _rms_norm_fake(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:  # n
     return x.new_empty(x.shape)
 
 
-@torch.library.register_fake("polywheel_kernels::flash_decode")
 def _flash_decode_fake(
     q: Tensor,
     k: Tensor,
@@ -88,3 +86,7 @@ def _flash_decode_fake(
         ),
     )
     return q.new_empty((q.shape[0], q.shape[1], v.shape[3]))
+
+
+torch.library.register_fake("polywheel_kernels::rms_norm", _rms_norm_fake)
+torch.library.register_fake("polywheel_kernels::flash_decode", _flash_decode_fake)
