@@ -7,15 +7,49 @@ the facts of another machine. Nothing here raises but the readers of what a pers
 
 from __future__ import annotations
 
-from .cpu import CoreKind, CpuFacts
-from .facts import FACTS_VERSION, Facts, from_json, to_json
-from .folder import FolderMachine
-from .live import LiveMachine
-from .machine import Machine
-from .named import OVERRIDE, machine_named, this_machine
-from .probe import probe
-from .supported import devices, supported
-from .vendor import Device, Note
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .cpu import CoreKind, CpuFacts
+    from .facts import FACTS_VERSION, Facts, from_json, to_json
+    from .folder import FolderMachine
+    from .live import LiveMachine
+    from .machine import Machine
+    from .meaning import devices, supported
+    from .named import OVERRIDE, machine_named, this_machine
+    from .probing import probe
+    from .vendor import Device, Note
+
+_HOMES = {
+    "CoreKind": "cpu",
+    "CpuFacts": "cpu",
+    "Device": "vendor",
+    "FACTS_VERSION": "facts",
+    "Facts": "facts",
+    "FolderMachine": "folder",
+    "LiveMachine": "live",
+    "Machine": "machine",
+    "Note": "vendor",
+    "OVERRIDE": "named",
+    "devices": "meaning",
+    "from_json": "facts",
+    "machine_named": "named",
+    "probe": "probing",
+    "supported": "meaning",
+    "this_machine": "named",
+    "to_json": "facts",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from its module when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 (only for the names that are used)
+
+    found = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = found
+    return found
+
 
 __all__ = [
     "FACTS_VERSION",

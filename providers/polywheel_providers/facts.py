@@ -6,10 +6,10 @@ no identifiers but those the masks need.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from importlib import import_module
 
 from .cpu import CpuFacts, cpu_from_fields, notes_from_fields
+from .frozen import dataclass, field
 from .record import Fields, fields_as_json
 from .vendor import VENDORS, Note
 

@@ -6,7 +6,7 @@ raises: what cannot be read is `None` or empty, and the probe says so in a note.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from .frozen import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

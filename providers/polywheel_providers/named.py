@@ -7,7 +7,7 @@ import os
 from . import reading
 from .facts import Facts, from_json
 from .live import LiveMachine
-from .probe import probe
+from .probing import probe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

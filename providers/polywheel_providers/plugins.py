@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from functools import lru_cache
 
 from .facts import namespace_module
+from .frozen import dataclass
+from .meaning import supported
 from .named import this_machine
-from .supported import supported
 from .vendor import VENDORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .supported import Supported
+    from .meaning import Supported
 
 
 @dataclass(frozen=True)

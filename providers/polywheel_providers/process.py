@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 
+from .frozen import dataclass
 from .machine import TEXT_LIMIT
 
 TYPE_CHECKING = False

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from .frozen import field_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
 _HUGE = 1e300
 """Beyond any real measure; the comparison also refuses NaN and infinity, which JSON cannot hold."""
@@ -15,7 +14,7 @@ _HUGE = 1e300
 
 def as_json(value: object) -> object:
     """Turn dataclasses, mappings and sequences into plain JSON values, keys in their given order."""
-    if is_dataclass(value):
+    if field_names(value):
         return fields_as_json(value)
     if isinstance(value, dict):
         return {str(key): as_json(item) for key, item in value.items()}
@@ -24,9 +23,9 @@ def as_json(value: object) -> object:
     return value
 
 
-def fields_as_json(value: Any) -> dict[str, object]:
+def fields_as_json(value: object) -> dict[str, object]:
     """Turn a dataclass into a JSON object, its fields in their declared order."""
-    return {field.name: as_json(getattr(value, field.name)) for field in fields(value)}
+    return {name: as_json(getattr(value, name)) for name in field_names(value)}
 
 
 class Fields:

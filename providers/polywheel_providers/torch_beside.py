@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 
 from . import reading
+from .frozen import dataclass
 from .vendor import Note
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ They are imported only when a probe, a record or a short form needs them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from .frozen import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,0 +1,69 @@
+"""`supported` and `devices`: what a machine's facts mean. Pure, so that any record can be replayed."""
+
+from __future__ import annotations
+
+from .facts import namespace_module
+from .vendor import VENDORS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .facts import Facts
+    from .vendor import Device
+
+    Supported = dict[str, dict[str, tuple[str, ...]]]
+
+
+def supported(facts: Facts) -> Supported:
+    """Namespace -> feature -> values, best first.
+
+    A namespace or a feature with nothing is absent.
+    """
+    found: Supported = {}
+    for name in VENDORS:
+        vendor_facts = getattr(facts, name)
+        if vendor_facts is not None:
+            found[name] = namespace_module(name).supported(
+                vendor_facts, discrete_elsewhere=_beside(facts, name)
+            )
+    found[facts.cpu.architecture] = _cpu_supported(facts)
+    return {name: features for name, features in found.items() if features}
+
+
+def devices(facts: Facts) -> tuple[Device, ...]:
+    """Every accelerator, vendor by vendor, in the order its runtime numbers them."""
+    found: list[Device] = []
+    for name in VENDORS:
+        vendor_facts = getattr(facts, name)
+        if vendor_facts is not None:
+            found.extend(
+                namespace_module(name).devices(vendor_facts, discrete_elsewhere=_beside(facts, name))
+            )
+    return tuple(found)
+
+
+def _beside(facts: Facts, namespace: str) -> bool:
+    """Say whether another vendor has a visible discrete GPU.
+
+    One that is masked out counts as absent: then the integrated GPU is what the user asked for.
+    """
+    others: list[tuple[str, Any]] = [(name, getattr(facts, name)) for name in VENDORS if name != namespace]
+    return any(
+        device.visible and not device.integrated
+        for name, vendor_facts in others
+        if vendor_facts is not None
+        for device in namespace_module(name).devices(vendor_facts)
+    )
+
+
+def _cpu_supported(facts: Facts) -> dict[str, tuple[str, ...]]:
+    if facts.cpu.architecture == "x86_64":
+        from . import x86_64  # noqa: PLC0415 (one architecture is all a machine has)
+
+        return x86_64.supported(facts.cpu)
+    if facts.cpu.architecture == "aarch64":
+        from . import aarch64  # noqa: PLC0415
+
+        return aarch64.supported(facts.cpu)
+    return {}
