@@ -92,7 +92,7 @@ def torch_python() -> Path:
     given = os.environ.get("POLYWHEEL_TEST_TORCH_PYTHON")
     if given:
         return Path(given)
-    python = "python%d.%d" % sys.version_info[:2]
+    python = f"python{sys.version_info.major}.{sys.version_info.minor}"
     parent = cache_dir() / "test-environments"
     parent.mkdir(parents=True, exist_ok=True)
     folder = parent / f"torch-2.13.0-{python}"
