@@ -12,10 +12,17 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from polywheel_index.http_client import HttpClient, Patience
+from polywheel_variants.archive import Member, write_wheel
+from polywheel_variants.known_providers import NAMESPACES, PROVIDERS
+from polywheel_variants.metadata import VariantMetadata
+from polywheel_variants.property import Properties, Property, group
+from polywheel_variants.wheel_name import WheelName
 
 
 @dataclass
@@ -115,3 +122,65 @@ def wheel_bytes() -> Callable[[str, Mapping[str, bytes]], bytes]:
         return out.getvalue()
 
     return make
+
+
+class MakeWheel(Protocol):
+    """Writes a small wheel as polywheel writes them, and returns its path."""
+
+    def __call__(  # noqa: PLR0913 - each is one thing that a wheel states
+        self,
+        filename: str,
+        properties: Properties | None = None,
+        *,
+        requires_python: str | None = None,
+        metadata: VariantMetadata | None = None,
+        members: Mapping[str, bytes] | None = None,
+        folder: Path | None = None,
+    ) -> Path:
+        """`properties` are those of the label; `metadata` replaces the whole variant.json."""
+
+
+@pytest.fixture
+def make_wheel(tmp_path: Path) -> MakeWheel:
+    def make(  # noqa: PLR0913
+        filename: str,
+        properties: Properties | None = None,
+        *,
+        requires_python: str | None = None,
+        metadata: VariantMetadata | None = None,
+        members: Mapping[str, bytes] | None = None,
+        folder: Path | None = None,
+    ) -> Path:
+        name = WheelName.parse(filename)
+        core = f"Metadata-Version: 2.1\nName: {name.distribution}\nVersion: {name.version}\n"
+        core += f"Requires-Python: {requires_python}\n" if requires_python else ""
+        tags = "".join(f"Tag: {tag}\n" for tag in name.tags)
+        wheel = f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\n{tags}"
+        contents = {
+            f"{name.distribution}/__init__.py": f"LABEL = {name.label!r}\n".encode(),
+            f"{name.dist_info}/METADATA": core.encode(),
+            f"{name.dist_info}/WHEEL": wheel.encode(),
+        }
+        if name.label is not None:
+            stated = metadata or VariantMetadata(NAMESPACES, PROVIDERS, {name.label: properties or {}})
+            contents[f"{name.dist_info}/variant.json"] = stated.to_json()
+        target = folder or tmp_path / "dist"
+        target.mkdir(parents=True, exist_ok=True)
+        return write_wheel(
+            target, name, [Member(path, data) for path, data in {**contents, **(members or {})}.items()]
+        )
+
+    return make
+
+
+LEVELS = ("v4", "v3")
+
+
+@pytest.fixture
+def release(make_wheel: MakeWheel) -> tuple[Path, ...]:
+    """A release of `demo_kit`: x86_64_v4, x86_64_v3, null and plain, as polywheel writes them."""
+    wheels = [make_wheel("demo_kit-1.0-py3-none-any.whl"), make_wheel("demo_kit-1.0-py3-none-any-null.whl")]
+    for place, level in enumerate(LEVELS, 1):
+        properties = group([Property("priority", "order", str(place)), Property("x86_64", "level", level)])
+        wheels.append(make_wheel(f"demo_kit-1.0-py3-none-any-x86_64_{level}.whl", properties))
+    return tuple(wheels)
