@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from polywheel_providers import FolderMachine, machine_named, probe, this_machine
 from polywheel_variants.errors import BadInputError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
@@ -54,6 +53,8 @@ def resolve_machines(arguments: argparse.Namespace) -> list[Facts]:
 
 
 def _replayed(root: str, assignments: list[str]) -> Facts:
+    from pathlib import Path  # noqa: PLC0415 (start-up time is a promise of `detect`)
+
     if not Path(root).is_dir():
         raise BadInputError(
             f"--root {root}: not a folder; expected one with proc/cpuinfo, uname and the like"

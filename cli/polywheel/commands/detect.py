@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from polywheel.machine_option import add_machine_arguments, resolve_machines
 from polywheel_providers import devices, supported, to_json
 from polywheel_variants.errors import BadInputError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
