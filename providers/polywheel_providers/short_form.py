@@ -1,10 +1,13 @@
 """Short forms: the facts of a machine nobody recorded, such as `nvidia:9.0,driver=12.8+cpu:v3`.
 
 Parts are joined by `+`; a part is a namespace, a colon and comma-separated words. `cpu` (or `x86_64`) and
-`aarch64` say which processor it is, otherwise it is an x86-64 one that says nothing. Blanks do not count.
+`aarch64` say which processor it is, otherwise it is an x86-64 one that says nothing. Blanks and case do not
+count.
 """
 
 from __future__ import annotations
+
+import re
 
 from .aarch64 import EXTENSIONS, VERSIONS
 from .cpu import CpuFacts
@@ -26,21 +29,24 @@ _PROCESSORS = {"cpu": "x86_64", "x86_64": "x86_64", "aarch64": "aarch64"}
 def parse(text: str) -> Facts:
     """Make the facts a short form stands for: a Linux machine of which nothing else is known.
 
-    Raises `ValueError` with one line that names the part and shows the forms there are.
+    Parts of one GPU vendor add up. Raises `ValueError` with one line that names the part and shows the
+    forms there are.
     """
     cpu: CpuFacts | None = None
-    vendors: dict[str, Any] = {}
-    for part in "".join(text.split()).split("+"):
+    words_of: dict[str, tuple[str, ...]] = {}
+    # amd:gfx942:sramecc+ holds a plus sign of its own, so one that joins has NAMESPACE: after it.
+    for part in re.split(r"\+(?=[a-z0-9_]+:)", "".join(text.split()).lower()):
         namespace, words = _split(part, text)
-        if namespace in VENDORS and namespace not in vendors:
-            vendors[namespace] = _vendor(namespace, words, part)
-        elif namespace in _PROCESSORS and cpu is None:
-            cpu = _processor(_PROCESSORS[namespace], words, part)
-        elif namespace in VENDORS or namespace in _PROCESSORS:
-            raise ValueError(f"machine {text!r}: {part!r} says a second time what the machine has")
-        else:
+        if namespace in VENDORS:
+            words_of[namespace] = words_of.get(namespace, ()) + words
+        elif namespace not in _PROCESSORS:
             raise ValueError(f"machine {text!r}: {namespace!r} is not known; expected {EXAMPLES}")
+        elif cpu is not None:
+            raise ValueError(f"machine {text!r}: {part!r} is a second processor; a machine has one kind")
+        else:
+            cpu = _processor(_PROCESSORS[namespace], words, part)
     cpu = cpu or CpuFacts("x86_64", _SOURCE)
+    vendors = {namespace: _vendor(namespace, words) for namespace, words in words_of.items()}
     return Facts("Linux", cpu.architecture, "", "", cpu, **vendors)
 
 
@@ -49,19 +55,19 @@ def _split(part: str, text: str) -> tuple[str, tuple[str, ...]]:
     words = tuple(rest.split(","))
     if not namespace or not colon or not all(words):
         raise ValueError(f"machine {text!r}: {part!r} is no NAMESPACE:WORD,WORD; expected {EXAMPLES}")
-    return namespace.lower(), words
+    return namespace, words
 
 
-def _vendor(namespace: str, words: tuple[str, ...], part: str) -> Any:
+def _vendor(namespace: str, words: tuple[str, ...]) -> Any:
     try:
         return namespace_module(namespace).from_short_form(words)
     except ValueError as problem:
-        raise ValueError(f"machine {part!r}: {problem}") from problem
+        raise ValueError(f"machine '{namespace}:{','.join(words)}': {problem}") from problem
 
 
 def _processor(architecture: str, words: tuple[str, ...], part: str) -> CpuFacts:
     """Read `v3` or `8.2a` and the extensions after it."""
-    declared, extensions = words[0].lower(), tuple(word.lower() for word in words[1:])
+    declared, extensions = words[0], words[1:]
     flags = {name: {name} for name in INSTRUCTION_SETS} if architecture == "x86_64" else EXTENSIONS
     values = FEATURES["level"] if architecture == "x86_64" else VERSIONS
     if declared not in values:

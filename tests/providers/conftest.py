@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Protocol
 
@@ -10,6 +11,7 @@ import pytest
 from polywheel_providers import FolderMachine
 
 MACHINES = Path(__file__).parents[1] / "data" / "machines"
+DRIVERS = Path(__file__).parents[1] / "data" / "drivers"
 
 
 class Recorded(Protocol):
@@ -46,3 +48,22 @@ def made(tmp_path: Path) -> Made:
         return FolderMachine(str(tmp_path / "machine"), env)
 
     return write
+
+
+class Driven(Protocol):
+    """Compiles a driver library of tests/data/drivers into a machine; definitions choose how it behaves."""
+
+    def __call__(self, library: str, source: str, *definitions: str) -> None: ...
+
+
+@pytest.fixture
+def driven(tmp_path: Path) -> Driven:
+    """Put libraries into the machine that `made` opens."""
+
+    def build(library: str, source: str, *definitions: str) -> None:
+        folder = tmp_path / "machine" / "usr" / "lib"
+        folder.mkdir(parents=True, exist_ok=True)
+        flags = ["-shared", "-fPIC", "-Wall", "-Wextra", *(f"-D{name}" for name in definitions)]
+        subprocess.run(["cc", *flags, "-o", str(folder / library), str(DRIVERS / source)], check=True)
+
+    return build
