@@ -155,11 +155,14 @@ def _of_local(local: str) -> tuple[str, str]:
 def _version_file(text: str) -> dict[str, str]:
     """Return the texts that torch/version.py assigns at its top level; None becomes an empty text."""
     import ast  # noqa: PLC0415 (not needed to detect a machine)
+    import warnings  # noqa: PLC0415
 
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # somebody else's invalid escapes
+        try:
+            body = ast.parse(text).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return {}
     found: dict[str, str] = {}
     for statement in body:
         match statement:
