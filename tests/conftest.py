@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from polywheel_index.cache_folder import cache_dir
 from polywheel_index.file_lock import locked
@@ -28,6 +29,10 @@ _IMPLIED_MARKERS = {
     "torch_python": ("torch", "network"),
 }
 """fixture -> markers that a test which asks for it gets."""
+
+# A busy machine is no failure: nothing here is judged by the time it takes.
+settings.register_profile("polywheel", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("polywheel")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
