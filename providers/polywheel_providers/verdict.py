@@ -15,3 +15,7 @@ class Verdict:
     """One sentence; for a no, about the first device that is not served."""
     ptx: bool = False
     """Some device is served by NVIDIA's PTX alone: it works, after the driver has compiled it."""
+
+    def __bool__(self) -> bool:
+        """Say yes or no, so that `if serves(...)` means what it reads."""
+        return self.yes
