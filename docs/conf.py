@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
@@ -10,27 +11,25 @@ from typing import Any
 _DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(_DOCS))
 
-from generate import write_all  # noqa: E402 - found by the line above
+write_all = import_module("generate").write_all
 
 project = "polywheel"
 author = "the polywheel authors"
 copyright = author  # noqa: A001 - Sphinx's own name
 version = release = installed_version("polywheel")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build", "reference/generated"]
 myst_enable_extensions = ["attrs_block", "colon_fence", "deflist"]
 myst_heading_anchors = 4
 # The code's docstrings put names in single backticks, as its comments do.
 default_role = "literal"
-suppress_warnings = ["myst.strikethrough"]
+smartquotes = False  # options and code keep their dashes and quotes
 
-autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": False}
+autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_typehints = "signature"
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
-napoleon_numpy_docstring = False
-napoleon_use_rtype = False
 
 html_theme = "furo"
 html_title = f"polywheel {version}"
@@ -57,7 +56,9 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", _drop_markdown_table)
 
 
-def _drop_markdown_table(_app: Any, what: str, _name: str, _obj: object, _options: object, lines: list[str]) -> None:
+def _drop_markdown_table(
+    _app: Any, what: str, _name: str, _obj: object, _options: object, lines: list[str]
+) -> None:
     """Leave a module's Markdown table out of its API entry: it has a page of its own."""
     if what == "module":
         lines[:] = [line for line in lines if not line.startswith("|")]

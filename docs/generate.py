@@ -12,7 +12,7 @@ import inspect
 import json
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -40,7 +40,7 @@ def write_all(folder: Path) -> None:
 
 
 def command_line() -> str:
-    """One section a command: its usage and every argument, from the parsers themselves."""
+    """Write one section a command: its usage and every argument, from the parsers themselves."""
     return "\n".join(_command(name, parser) for name, parser in command_parsers().items())
 
 
@@ -60,7 +60,7 @@ def _command(name: str, parser: argparse.ArgumentParser) -> str:
         if not actions:
             continue
         if group.description:
-            lines += [_sentence(f"{(group.title or '').capitalize()}: {group.description}"), ""]
+            lines += [f"**{(group.title or '').capitalize()}.** {_sentence(_escaped(group.description))}", ""]
         for action in actions:
             lines += [_names(action), f": {_sentence(_help(action))}", ""]
     return "\n".join(lines)
@@ -93,7 +93,7 @@ def _value(action: argparse.Action) -> str:
 def _help(action: argparse.Action) -> str:
     text = action.help or ""
     fields = {**vars(action), "prog": "polywheel"}
-    text = (text % fields if "%" in text else text).replace("*", r"\*")
+    text = _escaped(text % fields if "%" in text else text)
     repeatable = isinstance(action, argparse._AppendAction) and "repeatable" not in text  # noqa: SLF001
     return f"{text}; repeatable" if repeatable else text
 
@@ -107,30 +107,32 @@ def _sentence(text: str) -> str:
 
 
 def exit_codes() -> str:
-    """Every code that the command line ends with, from the error classes."""
+    """List every code that the command line ends with, from the error classes."""
     rows = [("`0`", "", "Yes, or done.")]
     rows += [
         (f"`{one.exit_code}`", f"`{one.__name__}`", _first_paragraph(one.__doc__)) for one in error_classes()
     ]
     rows += [
         ("`130`", "", "Interrupted by Ctrl-C or SIGTERM. What was finished is kept, and a rerun goes on."),
-        ("`141`", "", "The reader of standard output has gone, as in `polywheel plan | head -1`."),
+        ("`141`", "", "The reader of standard output has gone, as with `head -1`."),
     ]
     return _table(("Code", "Python class", "Meaning"), rows)
 
 
 def error_classes() -> list[type[errors.PolywheelError]]:
-    """Every class of error that polywheel shows to people, by exit code."""
+    """List every class of error that polywheel shows to people, by exit code."""
     classes = [
         one
         for one in vars(errors).values()
-        if isinstance(one, type) and issubclass(one, errors.PolywheelError) and one is not errors.PolywheelError
+        if isinstance(one, type)
+        and issubclass(one, errors.PolywheelError)
+        and one is not errors.PolywheelError
     ]
     return sorted(classes, key=lambda one: one.exit_code)
 
 
 def namespaces() -> str:
-    """The namespaces of written wheels, the most decisive first, and who answers for each."""
+    """List the namespaces of written wheels, the most decisive first, and who answers for each."""
     rows = []
     for place, name in enumerate(NAMESPACES, 1):
         provider = PROVIDERS[name]
@@ -139,16 +141,18 @@ def namespaces() -> str:
             speaks = f"the metadata itself: {'; '.join(spans)}"
         else:
             document = provider.to_json()
-            speaks = "<br>".join(f"`{one}`" for one in (*document["requires"], document.get("plugin-api")) if one)
+            speaks = "<br>".join(
+                f"`{one}`" for one in (*document["requires"], document.get("plugin-api")) if one
+            )
         rows.append((str(place), f"`{name}`", speaks))
     return _table(("Place", "Namespace", "Provider, as `variant.json` names it"), rows)
 
 
 def features() -> str:
-    """What `polywheel detect` can say in each namespace, from the providers."""
+    """List what `polywheel detect` can say in each namespace, from the providers."""
     parts = []
     for name in (*VENDORS, "x86_64", "aarch64"):
-        speaker = import_module(f"polywheel_providers.{name}")
+        speaker = _speaker(name)
         parts += [f"### {name}", "", _first_paragraph(speaker.__doc__), ""]
         present = [f"`{feature}`" for feature, values in speaker.FEATURES.items() if values == ("on",)]
         for feature, values in speaker.FEATURES.items():
@@ -166,14 +170,24 @@ def _values(values: tuple[str, ...]) -> str:
     return f"{' '.join(shown[:6])} ... {' '.join(shown[-2:])} ({len(shown)} values)"
 
 
+def probe_variables() -> str:
+    """List the masks and overrides that change what a machine is said to support."""
+    rows = [(f"`{name}`", f"`{vendor}`") for vendor in VENDORS for name in _speaker(vendor).ENVIRONMENT]
+    return _table(("Variable", "Namespace"), rows)
+
+
+def _speaker(namespace: str) -> Any:
+    return import_module(f"polywheel_providers.{namespace}")
+
+
 def findings() -> str:
-    """The table of finding codes, as the module that makes them states it."""
+    """Return the table of finding codes, as the module that makes them states it."""
     lines = inspect.getdoc(library_check) or ""
     return "\n".join(line for line in lines.splitlines() if line.startswith("|")) + "\n"
 
 
 def finding_codes() -> frozenset[str]:
-    """Every code that the check can give, read from its source."""
+    """Return every code that the check can give, read from its source."""
     tree = ast.parse(inspect.getsource(library_check))
     return frozenset(
         str(call.args[0].value)
@@ -185,7 +199,7 @@ def finding_codes() -> frozenset[str]:
 
 
 def detect_json() -> str:
-    """A real answer of `polywheel detect --machine cpu:v3 --json`."""
+    """Ask for a real answer of `polywheel detect --machine cpu:v3 --json`."""
     from polywheel.commands.detect import as_json  # noqa: PLC0415 - a command is imported where it runs
     from polywheel_providers import machine_named  # noqa: PLC0415
 
@@ -193,95 +207,90 @@ def detect_json() -> str:
 
 
 def matrix_schema() -> dict[str, Any]:
-    """The JSON Schema of matrix.yaml that the builder ships."""
+    """Return the schema that the builder ships; numbers stay as written, 2.10 is not 2.1."""
     text = files("polywheel_builder").joinpath("matrix-1.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
+    schema: dict[str, Any] = json.loads(text, parse_float=str)
     return schema
 
 
 def matrix_keys() -> str:
-    """Every key of matrix.yaml, table by table, from the schema."""
+    """List every key of matrix.yaml, table by table, from the schema."""
     schema = matrix_schema()
     parts = []
-    for title, table in matrix_tables(schema):
-        parts += [f"### {title}", ""]
-        if table.get("description"):
-            parts += [_sentence(table["description"]), ""]
-        required = table.get("required", [])
+    for title, table in matrix_tables(schema).items():
+        parts += [f"## {title}", "", _escaped(table["description"]) if "description" in table else "", ""]
         for key, value in table["properties"].items():
-            parts += [f"`{key}`", f": {_key_text(value, schema, needed=key in required)}", ""]
+            text = _key_text(_resolved(value, schema), needed=key in table.get("required", ()))
+            parts += [f"`{key}`", f": {text}", ""]
     return "\n".join(parts)
 
 
-def matrix_tables(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each kind of table in the file: the top, one library, one variant."""
-    yield "The file", schema
-    libraries = _resolved(schema["properties"]["libraries"], schema)
-    inner = next(iter(libraries.get("patternProperties", {}).values()), libraries.get("additionalProperties"))
-    yield "libraries: one library", _resolved(inner, schema)
-    yield "variants: one variant", _resolved(_resolved(schema["properties"]["variants"], schema)["items"], schema)
+def matrix_tables(schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return each kind of table in the file: the top, one library, one variant."""
+    return {
+        "The file": schema,
+        "A library": schema["$defs"]["library"],
+        "A variant": schema["$defs"]["variant"],
+    }
 
 
-def _resolved(value: Any, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolved(value: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Follow a `$ref` into the schema's definitions; what stands beside it wins."""
-    if not isinstance(value, Mapping):
-        return {}
     if "$ref" not in value:
         return value
     target: Any = schema
     for step in value["$ref"].removeprefix("#/").split("/"):
         target = target[step]
-    return {**_resolved(target, schema), **{key: one for key, one in value.items() if key != "$ref"}}
+    return {**_resolved(target, schema), **value}
 
 
-def _key_text(value: Any, schema: Mapping[str, Any], *, needed: bool) -> str:
-    one = _resolved(value, schema)
-    said = [_sentence(str(one.get("description", "")))] if one.get("description") else []
+def _key_text(value: Mapping[str, Any], *, needed: bool) -> str:
+    said = [_escaped(value["description"])]
     if needed:
         said.append("Required.")
-    elif "default" in one:
-        default = one["default"]
-        said.append(f"Default: `{default if isinstance(default, str) else json.dumps(default)}`.")
-    shape = _shape(one, schema)
-    if shape:
-        said.append(f"{shape}.")
-    if one.get("examples"):
-        said.append("Such as " + ", ".join(f"`{_yaml_text(example)}`" for example in one["examples"]) + ".")
+    elif "default" in value:
+        said.append(f"Default: `{_yaml_text(value['default'])}`.")
+    if value.get("type") == "array":
+        said.append("A list.")
+    elif "if" in value:
+        said.append("One, or a list.")
+    if "enum" in value and len(value["enum"]) > 1 and not value.get("examples"):
+        words = dict.fromkeys(one for one in value["enum"] if isinstance(one, str))
+        said.append("One of " + ", ".join(f"`{word}`" for word in words) + ".")
+    if value.get("examples"):
+        said.append("Such as " + " or ".join(f"`{_yaml_text(one)}`" for one in value["examples"]) + ".")
     return " ".join(said)
 
 
-def _shape(value: Any, schema: Mapping[str, Any]) -> str:
-    one = _resolved(value, schema)
-    if "enum" in one or "const" in one:
-        words = one.get("enum", [one.get("const")])
-        return "One of " + ", ".join(f"`{word}`" for word in words) if len(words) > 1 else f"Always `{words[0]}`"
-    for key in ("oneOf", "anyOf"):
-        if key in one:
-            shapes = dict.fromkeys(filter(None, (_shape(part, schema) for part in one[key])))
-            return " or ".join([first if not n else first[:1].lower() + first[1:] for n, first in enumerate(shapes)])
-    if one.get("type") == "array":
-        inner = _shape(one.get("items"), schema)
-        return f"A list; each item: {inner[:1].lower() + inner[1:]}" if inner else "A list"
-    if one.get("type") == "object":
-        return "Keys and values, see below"
-    if "pattern" in one:
-        return f"A text like `{one['pattern']}`"
-    return "A text" if one.get("type") == "string" else ""
-
-
 def _yaml_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    """Write a value as matrix.yaml does, in flow style."""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case None:
+            return "null"
+        case list():
+            return f"[{', '.join(map(_yaml_text, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{key}: {_yaml_text(one)}' for key, one in value.items())}}}"
+        case _:
+            return str(value)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([*_{}<])", r"\\\1", text)
 
 
 def operators() -> str:
-    """The reference extension's operators, read from its source: importing it would need torch."""
+    """Describe the reference extension's operators, read from its source: importing it would need torch."""
     path = REPOSITORY / "kernels/polywheel_kernels/operators.py"
     tree = ast.parse(path.read_text(encoding="utf-8"))
     parts = []
     for function in tree.body:
         if isinstance(function, ast.FunctionDef) and not function.name.startswith("_"):
-            signature = f"{function.name}({ast.unparse(function.args)}) -> {ast.unparse(function.returns or ast.Name('None'))}"
-            parts += [f"## {function.name}", "", f"````{{py:function}} polywheel_kernels.{signature}", ""]
+            returns = f" -> {ast.unparse(function.returns)}" if function.returns else ""
+            signature = f"polywheel_kernels.{function.name}({ast.unparse(function.args)}){returns}"
+            parts += [f"## {function.name}", "", f"````{{py:function}} {signature}", ""]
             parts += [_google_sections(ast.get_docstring(function) or ""), "````", ""]
     return "\n".join(parts)
 
@@ -316,6 +325,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "exit-codes": exit_codes,
     "namespaces": namespaces,
     "features": features,
+    "probe-variables": probe_variables,
     "findings": findings,
     "detect-json": detect_json,
     "matrix": matrix_keys,
