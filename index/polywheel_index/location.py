@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from email.parser import BytesHeaderParser
 from pathlib import Path
 from typing import BinaryIO, Protocol
 from urllib.parse import quote, urlsplit
@@ -11,10 +12,15 @@ from urllib.request import url2pathname
 from polywheel_index.http_client import MAX_PAGE_BYTES, HttpClient
 from polywheel_index.remote_file import RemoteFile
 from polywheel_index.simple import ACCEPT, HTML_TYPE, JSON_TYPE, IndexedFile, ProjectPage, parse_page
+from polywheel_variants.archive import WheelArchive
 from polywheel_variants.errors import BadInputError, MissingError
 from polywheel_variants.wheel_name import normalized_project
 
 _PAGES = (("index.json", JSON_TYPE), ("index.html", HTML_TYPE))
+
+
+class NotThereError(MissingError):
+    """A file that an index lists is not there."""
 
 
 class Index(Protocol):
@@ -70,10 +76,10 @@ class UrlIndex:
         return None if answer is None else parse_page(project, answer.url, answer.content_type, answer.body)
 
     def read(self, url: str, limit: int = MAX_PAGE_BYTES) -> bytes:
-        """Read a file. Raises MissingError when it is listed but not there."""
+        """Read a file. Raises NotThereError when it is listed but not there."""
         answer = self.client.get(self.client.login(url), limit=limit)
         if answer is None:
-            raise MissingError(f"{url}: listed by the index, but not there")
+            raise NotThereError(f"{url}: listed by the index, but not there")
         return answer.body
 
     def open(self, file: IndexedFile) -> RemoteFile | BinaryIO:
@@ -85,7 +91,7 @@ class _LocalFiles:
     """Reading `file:` URLs."""
 
     def read(self, url: str, limit: int = MAX_PAGE_BYTES) -> bytes:
-        """Read a file. Raises MissingError when it cannot be opened, BadInputError over `limit` bytes."""
+        """Read a file. Raises NotThereError when it cannot be opened, BadInputError over `limit` bytes."""
         with _opened(url) as stream:
             body = stream.read(limit + 1)
         if len(body) > limit:
@@ -120,14 +126,31 @@ class FlatFolder(_LocalFiles):
     folder: Path
 
     def project(self, name: str) -> ProjectPage | None:
-        """List the folder's files whose names begin with the project's; None when there are none."""
+        """List the folder's files whose names begin with the project's; None when there are none.
+
+        There is no page to state Requires-Python, so each wheel is asked; one that cannot say is left out.
+        """
         project = normalized_project(name)
-        files = tuple(
-            IndexedFile(path.name, f"{self.folder.as_uri()}/{quote(path.name)}", {}, path.stat().st_size)
-            for path in sorted(self.folder.iterdir())
-            if path.is_file() and normalized_project(path.name.partition("-")[0]) == project
-        )
-        return ProjectPage(project, self.folder.as_uri(), files) if files else None
+        files: list[IndexedFile] = []
+        problems: list[str] = []
+        for path in sorted(self.folder.iterdir()):
+            if path.is_file() and normalized_project(path.name.partition("-")[0]) == project:
+                try:
+                    files.append(_listed(path))
+                except BadInputError as error:
+                    problems.append(str(error))
+        if not files and not problems:
+            return None
+        return ProjectPage(project, self.folder.as_uri(), tuple(files), tuple(problems))
+
+
+def _listed(path: Path) -> IndexedFile:
+    requires_python = None
+    if path.suffix == ".whl":
+        with WheelArchive(path) as archive:
+            requires_python = BytesHeaderParser().parsebytes(archive.metadata()).get("Requires-Python")
+    url = f"{path.parent.as_uri()}/{quote(path.name)}"
+    return IndexedFile(path.name, url, {}, path.stat().st_size, requires_python)
 
 
 def _path(url: str) -> Path:
@@ -138,4 +161,4 @@ def _opened(url: str) -> BinaryIO:
     try:
         return _path(url).open("rb")
     except OSError as error:
-        raise MissingError(f"{url}: {error.strerror or error}") from None
+        raise NotThereError(f"{url}: {error.strerror or error}") from None

@@ -1,0 +1,95 @@
+"""Ask an index, then choose: the effects round `choice`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.version import Version
+
+from polywheel_index.choice import Choice, Listing, Target, Unreadable, choose
+from polywheel_index.http_client import HttpClient
+from polywheel_index.location import Index, NotThereError, open_index
+from polywheel_index.simple import IndexedFile
+from polywheel_variants.errors import BadInputError
+from polywheel_variants.metadata import VariantMetadata
+from polywheel_variants.ordering import Supported
+
+_LARGEST_METADATA = 16 * 1024 * 1024
+
+
+def select(requirement: str, location: str, target: Target) -> Choice:
+    """Choose the wheel of a requirement from an index.
+
+    `location` is a URL, a site's folder or a flat folder of wheels. Raises BadInputError for a
+    requirement or an index that is none, MissingError when the index cannot be read.
+    """
+    wanted = parse_requirement(requirement)
+    with HttpClient() as client:
+        index = open_index(location, client)
+        page = index.project(wanted.name)
+        if page is None:
+            return Choice(None, (), (), (f"the index has no project named {wanted.name}",))
+        listing = Listing.of(page.files)
+        variants = _Variants(index, listing)
+        choice = choose(listing, wanted.specifier, target, variants.of)
+    return Choice(choice.chosen, choice.ranking, choice.rejected, (*page.problems, *choice.warnings))
+
+
+def parse_requirement(text: str) -> Requirement:
+    """Read a requirement by name and version. Raises BadInputError for one by URL or with a marker."""
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement as error:
+        message = " ".join(str(error).split())
+        raise BadInputError(f"requirement {text!r}: {message}") from None
+    if requirement.url is not None or requirement.marker is not None:
+        raise BadInputError(
+            f"requirement {text!r}: expected a name and versions, such as 'demo>=1.2', without URL or marker"
+        )
+    return requirement
+
+
+@dataclass(frozen=True)
+class _Variants:
+    """Reads a release's variant metadata when the choice asks for it."""
+
+    index: Index
+    listing: Listing
+
+    def of(self, version: Version) -> VariantMetadata | Unreadable:
+        file = self.listing.variants.get(version)
+        if file is None:
+            return Unreadable(
+                f"the index lists no variants.json for {version}, so installers ignore its variants"
+            )
+        try:
+            data = self.index.read(file.url, _LARGEST_METADATA)
+            _require_hash(file, data)
+            return VariantMetadata.parse(data, source=file.filename)
+        except (BadInputError, NotThereError) as error:
+            return Unreadable(f"{error}; released uv refuses all of {version} for it")
+
+
+def _require_hash(file: IndexedFile, data: bytes) -> None:
+    stated = file.hashes.get("sha256")
+    if stated is not None and stated != hashlib.sha256(data).hexdigest():
+        raise BadInputError(f"{file.filename}: its sha256 is not what the index states")
+
+
+def common(machines: Sequence[Supported]) -> Supported:
+    """Return what every one of the machines supports, in the first one's order of preference."""
+    first, *others = machines
+    shared: dict[str, dict[str, tuple[str, ...]]] = {}
+    for namespace, features in first.items():
+        for feature, values in features.items():
+            kept = tuple(
+                value
+                for value in values
+                if all(value in other.get(namespace, {}).get(feature, ()) for other in others)
+            )
+            if kept:
+                shared.setdefault(namespace, {})[feature] = kept
+    return shared
