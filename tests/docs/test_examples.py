@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import itertools
 import json
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +19,11 @@ from subprocess import CompletedProcess
 
 import pytest
 import yaml
+from uv import find_uv_bin
 
 from polywheel.front import make_parser
 from polywheel_builder.matrix_file import parse_matrix
+from polywheel_index import choice
 from polywheel_variants.errors import BadInputError
 
 REPOSITORY = Path(__file__).parents[2]
@@ -163,6 +169,40 @@ def test_the_tutorial_builds_the_wheels_it_shows(tutorial: Path) -> None:
 
 @pytest.mark.compiler
 @pytest.mark.network
+@pytest.mark.parametrize("block", [one for one in BLOCKS if one.check == "tutorial"], ids=str)
+def test_an_answer_about_the_tutorials_wheels_is_the_one_shown(
+    tutorial: Path, run_polywheel: Run, block: Block
+) -> None:
+    command, _, shown = block.text.partition("\n")
+    done = run_polywheel(*shlex.split(command.removeprefix("$ polywheel ")), cwd=tutorial)
+    assert (done.returncode, done.stdout) == (0, shown)
+
+
+@pytest.mark.compiler
+@pytest.mark.network
+def test_the_tutorials_uv_takes_the_wheel_that_select_names(tutorial: Path, run_polywheel: Run) -> None:
+    page = (DOCS / "tutorial" / "first-matrix.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ (uv .*)$", page, re.MULTILINE)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("UV_")}
+    environment |= {
+        "UV_CACHE_DIR": str(tutorial / "uv-cache"),
+        "UV_PYTHON": sys.executable,
+        "UV_NO_CONFIG": "1",
+    }
+    assert len(commands) == 2
+    for command in commands:
+        _, *words = shlex.split(command.replace("$PWD", str(tutorial)))
+        subprocess.run(
+            [find_uv_bin(), *words], cwd=tutorial, env=environment, capture_output=True, check=True
+        )
+    (installed,) = (tutorial / "try").glob("lib/python3*/site-packages/saxpy-0.1.0.dist-info/variant.json")
+    (label,) = json.loads(installed.read_bytes())["variants"]
+    done = run_polywheel("select", "saxpy", "--index", "site", "--json", cwd=tutorial)
+    assert label == json.loads(done.stdout)["chosen"]["label"]
+
+
+@pytest.mark.compiler
+@pytest.mark.network
 def test_the_tutorial_shows_the_plan_there_is(tutorial: Path, run_polywheel: Run) -> None:
     done = run_polywheel("plan", cwd=tutorial)
     page = (DOCS / "tutorial" / "first-matrix.md").read_text(encoding="utf-8")
@@ -188,10 +228,19 @@ def test_the_tutorials_select_gives_each_machine_its_wheel(
 
 @pytest.mark.compiler
 @pytest.mark.network
-@pytest.mark.parametrize("command", ["plan", "build"])
+@pytest.mark.parametrize("command", ["plan", "build", "index dist --out again"])
 def test_the_json_reference_explains_every_key(tutorial: Path, run_polywheel: Run, command: str) -> None:
-    done = run_polywheel(command, "--json", cwd=tutorial)
-    assert set(json.loads(done.stdout)) == _documented(command) | {"schema"}
+    done = run_polywheel(*command.split(), "--json", cwd=tutorial)
+    assert set(json.loads(done.stdout)) == _documented(command.split(maxsplit=1)[0]) | {"schema"}
+
+
+def test_the_json_reference_explains_every_code_of_a_refusal() -> None:
+    page = (DOCS / "reference" / "json.md").read_text(encoding="utf-8")
+    codes = set(re.findall(r"`([a-z-]+)`", inspect.getsource(choice.Rejected)))
+    assert len(codes) == 10
+    assert codes <= set(
+        re.findall(r"`([a-z-]+)`", page.partition("| `code` | Says |")[2].partition("\n## ")[0])
+    )
 
 
 def test_the_json_reference_explains_every_key_of_detect(run_polywheel: Run) -> None:
