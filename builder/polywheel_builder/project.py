@@ -82,9 +82,16 @@ def _load(path: Path) -> dict[str, Any]:
 
 def _standard_metadata(path: Path, document: dict[str, Any]) -> StandardMetadata:
     try:
-        return StandardMetadata.from_pyproject(document, path.parent, metadata_version=_CORE_METADATA)
+        return StandardMetadata.from_pyproject(
+            document, path.parent, allow_extra_keys=False, metadata_version=_CORE_METADATA
+        )
     except ConfigurationError as error:
-        raise BadInputError(f"{path}: {error}") from None
+        raise BadInputError(f"{path}: {' '.join(str(error).split())}") from None
+    except UnicodeDecodeError as error:
+        raise BadInputError(f"{path}: a file that [project] names is not UTF-8: {error.reason}") from None
+    except (AttributeError, TypeError) as error:
+        # Of some tables, such as `dynamic = 1`, the library cannot even say what is wrong.
+        raise BadInputError(f"{path}: [project] holds a value of a wrong type: {error}") from None
 
 
 def _package(folder: Path, name: str) -> Path:
