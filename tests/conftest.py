@@ -193,11 +193,21 @@ def write_tiny_project(folder: Path) -> TinyProject:
     return project
 
 
+MakeTinyProject = Callable[..., TinyProject]
+"""Makes a tiny project in the folder of that name."""
+
+
 @pytest.fixture
-def tiny_project(tmp_path: Path) -> Callable[..., TinyProject]:
-    """Return what makes a tiny project in a folder of that name."""
+def tiny_sources(tmp_path: Path) -> MakeTinyProject:
+    """Return what makes a tiny project, for tests that build nothing."""
 
     def make(name: str = "tiny") -> TinyProject:
         return write_tiny_project(tmp_path / name)
 
     return make
+
+
+@pytest.fixture
+def tiny_project(tiny_sources: MakeTinyProject) -> MakeTinyProject:
+    """Return what makes a tiny project, for tests that build it."""
+    return tiny_sources

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
+
+from polywheel_builder.cell import make_cells
+from polywheel_builder.matrix_file import read_matrix
+from polywheel_builder.memo import Memo
+from polywheel_builder.plan import Plan
+from polywheel_builder.planner import make_plan
+from polywheel_builder.project import read_project
+from polywheel_builder.toolchains.gcc import Gcc
+from polywheel_builder.workshop import Workshop
 
 SMALL = """\
 matrix: 1
@@ -65,3 +77,30 @@ def small() -> str:
 def whole_format() -> str:
     """Return a matrix that uses every key."""
     return WHOLE_FORMAT
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    """Return a workshop without a compiler: enough to plan with, since a plan runs nothing."""
+    folder = tmp_path / "workshop"
+    (folder / "include").mkdir(parents=True)
+    (folder / "torch" / "torch").mkdir(parents=True)
+    (folder / "torch" / "torch" / "shim.h").write_text("void aoti_torch_shim();\n")
+    compiler = folder / "g++"
+    compiler.write_text("not run")
+    gcc = Gcc(compiler, "12.2.0", "x86_64", (folder / "include",), "digest of the tool")
+    return Workshop(gcc, folder / "torch", Memo(folder / "memo.json"), 315532800)
+
+
+PlanOf = Callable[..., Plan]
+"""Plans the matrix in a folder, as `polywheel plan` does."""
+
+
+@pytest.fixture
+def plan_of(workshop: Workshop) -> PlanOf:
+    def plan(folder: Path, at: Workshop = workshop) -> Plan:
+        matrix = read_matrix(folder / "matrix.yaml")
+        project = read_project((folder / matrix.project).resolve())
+        return make_plan(matrix, project, make_cells(matrix, project), at)
+
+    return plan
