@@ -8,10 +8,13 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from polywheel_variants.errors import MissingError, NoAnswerError
+from polywheel_variants.metadata import VariantMetadata
+from polywheel_variants.wheel_name import escaped_project
 
 OLDEST = (0, 13, 8)
 """The first uv that resolves x86_64 and aarch64 variants."""
@@ -26,21 +29,20 @@ class Uv:
     path: Path
     version: str
 
-    def install(self, project: str, index_url: str, folder: Path) -> Installed:
-        """Install a project without its dependencies into a new environment below `folder`.
+    def install(self, requirement: str, index_url: str, folder: Path, *, variants: bool) -> str | None:
+        """Install into a new environment below `folder`, without dependencies; returns the label taken.
 
-        uv runs without its configuration files, so that the answer is this index's alone. Raises
-        NoAnswerError with what uv said when it refuses.
+        None is the plain wheel. uv runs without its configuration files, so that the answer is this
+        index's alone. Raises NoAnswerError with what uv said when it refuses.
         """
-        environment = folder / "environment"
+        environment = Path(tempfile.mkdtemp(dir=folder)) / "environment"
         self._run("venv", "--no-config", "--quiet", "--python", sys.executable, str(environment))
-        command = [
-            "pip", "install", "--no-config", "--preview-features", "wheel-variants", "--no-deps",
-            "--python", str(environment), "--cache-dir", str(folder / "cache"),
-            "--default-index", index_url, project,
-        ]  # fmt: skip
-        self._run(*command)
-        return _installed(environment, project)
+        flag = ["--preview-features", "wheel-variants"] if variants else []
+        self._run(
+            "pip", "install", "--no-config", *flag, "--no-deps", "--python", str(environment),
+            "--cache-dir", str(folder / "cache"), "--default-index", index_url, requirement,
+        )  # fmt: skip
+        return _installed_label(environment, requirement)
 
     def _run(self, *arguments: str) -> None:
         done = subprocess.run(
@@ -53,16 +55,6 @@ class Uv:
         )
         if done.returncode != 0:
             raise NoAnswerError(f"uv {shlex.join(arguments)} failed: {' '.join(done.stdout.split())}")
-
-
-@dataclass(frozen=True)
-class Installed:
-    """What an installer put into an environment."""
-
-    label: str | None
-    """The label of the wheel it took; None for the plain wheel."""
-    size: int
-    """Bytes of the installed files."""
 
 
 def find_uv() -> Uv:
@@ -92,15 +84,12 @@ def _clean_environment() -> dict[str, str]:
     }
 
 
-def _installed(environment: Path, project: str) -> Installed:
-    from polywheel_variants.metadata import VariantMetadata  # noqa: PLC0415 - after the work, not before it
-    from polywheel_variants.wheel_name import escaped_project  # noqa: PLC0415
-
-    name = escaped_project(project.partition("==")[0])
+def _installed_label(environment: Path, requirement: str) -> str | None:
+    """Read the label off what was installed (PEP 825: variant.json stays in .dist-info)."""
+    name = escaped_project(requirement.partition("==")[0])
     (dist_info,) = environment.glob(f"**/site-packages/{name}-*.dist-info")
-    size = sum(path.stat().st_size for path in (dist_info.parent / name).rglob("*") if path.is_file())
     path = dist_info / "variant.json"
     if not path.is_file():
-        return Installed(None, size)
+        return None
     (label,) = VariantMetadata.parse(path.read_bytes(), source=str(path)).variants
-    return Installed(label, size)
+    return label
