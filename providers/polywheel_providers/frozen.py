@@ -3,7 +3,7 @@
 Its import and the code it generates a class would be half of the time `polywheel detect` may take
 (bench/detect.py holds it to 4.5 times an empty Python). The names mean what they mean there, for classes
 declared `@dataclass(frozen=True)` with annotated fields, defaults and `field(default_factory=...)` and no
-inheritance. Type checkers see the real ones.
+inheritance; the functions of `dataclasses` accept their objects. Type checkers see the real ones.
 """
 
 from __future__ import annotations
@@ -60,6 +60,16 @@ class _Frozen:
 _METHODS = ("__init__", "_default", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__")
 
 
+class _StandardFields:
+    """What `dataclasses.fields`, `replace` and `asdict` look for, made when one of them does."""
+
+    def __get__(self, value: object, cls: Any) -> Any:
+        import dataclasses  # noqa: PLC0415 (see the module)
+
+        same: Any = dataclasses.make_dataclass(cls.__name__, cls.__match_args__, frozen=True)
+        return same.__dataclass_fields__
+
+
 class _Factory:
     """A default made anew for each object."""
 
@@ -81,6 +91,7 @@ def _made(cls: Any) -> Any:
     names = tuple(cls.__annotations__)
     setattr(cls, "__match_args__", names)  # noqa: B010 (type checkers hold it for fixed)
     cls._defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
+    cls.__dataclass_fields__ = _StandardFields()
     for method in _METHODS:
         setattr(cls, method, _Frozen.__dict__[method])
     return cls
@@ -92,9 +103,9 @@ def _replace(value: Any, /, **changes: Any) -> Any:
 
 def field_names(value: object) -> tuple[str, ...]:
     """Return the names of a dataclass object's fields, in order, of either kind; else none."""
-    if hasattr(value, "__dataclass_fields__"):
-        return tuple(value.__dataclass_fields__)
-    return tuple(getattr(value, "__match_args__", ())) if hasattr(value, "_defaults") else ()
+    if hasattr(value, "_defaults"):
+        return tuple(getattr(value, "__match_args__", ()))
+    return tuple(getattr(value, "__dataclass_fields__", ()))
 
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ class key of the registry. No driver is loaded and no program is run.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from .frozen import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -80,6 +80,14 @@ def test_replace_changes_a_copy() -> None:
         replace(one, shoes=1)  # type: ignore[call-arg]
 
 
+def test_the_standard_functions_accept_them() -> None:
+    one = Ours("a", 1)
+    assert dataclasses.is_dataclass(one)
+    assert dataclasses.replace(one, size=2) == Ours("a", 2)
+    assert dataclasses.asdict(one) == {"name": "a", "size": 1, "tags": {}}
+    assert [found.name for found in dataclasses.fields(Ours)] == ["name", "size", "tags"]
+
+
 def test_matching_goes_by_place() -> None:
     match Ours("a", 7):
         case Ours("a", size):

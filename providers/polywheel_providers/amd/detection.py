@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from polywheel_providers.frozen import replace
 from polywheel_providers.vendor import Note
 
 from .facts import AmdDevice, AmdFacts, RocmVersion

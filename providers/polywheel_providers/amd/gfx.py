@@ -7,7 +7,8 @@ Processors" and "Target ID".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from polywheel_providers.frozen import dataclass
 
 _TARGET = re.compile(
     r"(?:amdgcn-amd-amdhsa-(?:unknown)?-)?(gfx(?:\d+(?:-\d+)*-generic|\d[0-9a-f]{2,3}))((?::[a-z]+[+-])*)"

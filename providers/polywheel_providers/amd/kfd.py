@@ -6,7 +6,7 @@ include/uapi/linux/kfd_sysfs.h and drivers/gpu/drm/amd/amdkfd/kfd_topology.c.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from polywheel_providers.frozen import dataclass
 
 from .gfx import name_of_version
 

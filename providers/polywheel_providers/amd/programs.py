@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+
+from polywheel_providers.frozen import dataclass, replace
 
 from .gfx import Target, generic_of, parse_target
 

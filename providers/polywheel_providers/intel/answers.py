@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from polywheel_providers.frozen import dataclass
 
 from . import products as table
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from polywheel_providers.frozen import dataclass
 from polywheel_providers.vendor import Note
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ published list of GPUs by PCI id (https://dgpu-docs.intel.com/devices/hardware-t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from polywheel_providers.frozen import dataclass
 
 VENDOR = 0x8086
 """Intel's PCI vendor id."""

@@ -8,7 +8,8 @@ programming guide, "Binary Compatibility" and "PTX Compatibility"; nvcc manual, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from polywheel_providers.frozen import dataclass
 
 from .capability import TEGRA, Capability
 

@@ -6,8 +6,7 @@ asked only for what is still unknown, and a source that fails costs one note.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from polywheel_providers.frozen import replace
 from polywheel_providers.vendor import Note
 
 from .facts import MigInstance, NvidiaDevice, NvidiaFacts

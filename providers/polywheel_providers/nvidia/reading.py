@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+
+from polywheel_providers.frozen import dataclass, replace
 
 from .capability import Capability
 from .cuda_version import CudaVersion
