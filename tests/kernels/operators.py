@@ -56,9 +56,12 @@ def random_problem(
 
 def check_decode_for_every_group_and_depth() -> None:
     depths = ((1, 1), (3, 129), (8, 8), (17, 33), (40, 40), (64, 80), (80, 7), (128, 128), (256, 256))
-    groups = (1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 32)
+    groups = (1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 33)
+    # Three dtypes and eleven lengths: their pairs come round at different places of the products.
+    dtypes = itertools.cycle(DTYPES)
     lengths = itertools.cycle((1, 7, 8, 63, 64, 65, 255, 256, 257, 300, 513))
-    for dtype, (depth, value_depth), group in itertools.product(DTYPES, depths, groups):
+    for (depth, value_depth), group in itertools.product(depths, groups):
+        dtype = next(dtypes)
         q, k, v = random_problem((2, 2, group, next(lengths), depth, value_depth), dtype)
         assert_close(flash_decode(q, k, v), attention(q, k, v))
 
@@ -277,6 +280,7 @@ def main() -> int:
     failed = 0
     for check in checks:
         torch.manual_seed(0)
+        torch.set_num_threads(1)
         try:
             check()
         except Exception:  # noqa: BLE001 # every check runs, and each failure is shown
