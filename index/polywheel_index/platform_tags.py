@@ -40,6 +40,7 @@ class System:
 def platforms_of_system(system: System) -> tuple[str, ...]:
     """List the platform tags that a machine takes, best first.
 
+    `linux_x86_64`, which promises nothing of the libc, comes last, as uv has it (packaging 26: first).
     A Linux machine that does not say its libc is taken to have glibc 2.28. Raises BadInputError for a
     system there are no wheels for.
     """
@@ -50,6 +51,11 @@ def platforms_of_system(system: System) -> tuple[str, ...]:
     if system.name == "Windows" and system.machine.lower() in _WINDOWS:
         return (_WINDOWS[system.machine.lower()],)
     raise BadInputError(f"no wheels are known for {system.name} on {system.machine}; name a --platform")
+
+
+def platforms_here() -> tuple[str, ...]:
+    """List the platform tags of the machine this runs on, best first, in the same order."""
+    return tuple(sorted(tags.platform_tags(), key=lambda tag: tag.startswith("linux_")))
 
 
 def _linux(system: System) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from packaging import tags
 from packaging.version import Version
 
-from polywheel_index.platform_tags import System, platforms_of_system
+from polywheel_index.platform_tags import System, platforms_here, platforms_of_system
 from polywheel_variants.errors import BadInputError
 
 _TAG = re.compile(r"(?:cp)?3\.?(?P<minor>\d{1,2})(?P<threaded>t?)")
@@ -73,7 +73,7 @@ def running_python() -> Python:
     if sys.implementation.name != "cpython":
         raise BadInputError(f"this Python is {sys.implementation.name}; name a CPython with --python")
     threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-    return Python(sys.version_info[1], sys.version_info[2], threaded, tuple(tags.platform_tags()))
+    return Python(sys.version_info[1], sys.version_info[2], threaded, platforms_here())
 
 
 def python_named(text: str) -> Python:
