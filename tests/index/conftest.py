@@ -6,6 +6,7 @@ import base64
 import csv
 import hashlib
 import io
+import random
 import re
 import threading
 import zipfile
@@ -21,6 +22,7 @@ from polywheel_index.http_client import HttpClient, Patience
 from polywheel_variants.archive import Member, write_wheel
 from polywheel_variants.known_providers import NAMESPACES, PROVIDERS
 from polywheel_variants.metadata import VariantMetadata
+from polywheel_variants.ordering import Supported
 from polywheel_variants.property import Properties, Property, group
 from polywheel_variants.wheel_name import WheelName
 
@@ -184,3 +186,39 @@ def release(make_wheel: MakeWheel) -> tuple[Path, ...]:
         properties = group([Property("priority", "order", str(place)), Property("x86_64", "level", level)])
         wheels.append(make_wheel(f"demo_kit-1.0-py3-none-any-x86_64_{level}.whl", properties))
     return tuple(wheels)
+
+
+RandomCase = Callable[[int], tuple[list[str], Supported, dict[str, Properties]]]
+"""seed -> namespaces by priority, what a machine supports, and the variants of a release."""
+
+
+@pytest.fixture(scope="session")
+def random_case() -> RandomCase:
+    return _random_case
+
+
+def _random_case(seed: int) -> tuple[list[str], Supported, dict[str, Properties]]:
+    chance = random.Random(seed)
+    namespaces = chance.sample(["n1", "n2", "n3", "n4"], chance.randint(1, 4))
+    pool = {
+        (namespace, f"f{feature}"): [f"v{value}" for value in range(chance.randint(1, 5))]
+        for namespace in namespaces
+        for feature in range(chance.randint(1, 4))
+    }
+    supported: dict[str, dict[str, tuple[str, ...]]] = {}
+    for (namespace, feature), values in chance.sample(sorted(pool.items()), len(pool)):
+        if chance.random() < 0.9:
+            offered = chance.sample(values, chance.randint(1, len(values)))
+            supported.setdefault(namespace, {})[feature] = tuple(offered)
+    variants: dict[str, Properties] = {"null": {}} if chance.random() < 0.5 else {}
+    seen = set()
+    for number in range(chance.randint(1, 8)):
+        properties: dict[str, dict[str, tuple[str, ...]]] = {}
+        for namespace, feature in chance.sample(sorted(pool), chance.randint(1, min(4, len(pool)))):
+            values = pool[namespace, feature]
+            picked = tuple(sorted(chance.sample(values, chance.randint(1, len(values)))))
+            properties.setdefault(namespace, {})[feature] = picked
+        if repr(properties) not in seen:
+            seen.add(repr(properties))
+            variants[f"l{chance.randint(0, 99)}_{number}"] = properties
+    return namespaces, supported, variants
