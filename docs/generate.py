@@ -203,7 +203,9 @@ def detect_json() -> str:
     from polywheel.commands.detect import as_json  # noqa: PLC0415 - a command is imported where it runs
     from polywheel_providers import machine_named  # noqa: PLC0415
 
-    return f"```json\n{json.dumps(as_json(machine_named('cpu:v3')), indent=1)}\n```\n"
+    text = json.dumps(as_json(machine_named("cpu:v3")), indent=2)
+    lists = re.sub(r"\[\s+((?:\"[^\"]*\",?\s+)+)\]", lambda found: f"[{' '.join(found[1].split())}]", text)
+    return f"```json\n{lists}\n```\n"
 
 
 def matrix_schema() -> dict[str, Any]:
