@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from polywheel_providers import FolderMachine, machine_named, probe, this_machine
+from polywheel_providers import this_machine
 from polywheel_variants.errors import BadInputError
 
 TYPE_CHECKING = False
@@ -47,13 +47,21 @@ def resolve_machines(arguments: argparse.Namespace) -> list[Facts]:
     if arguments.root is not None:
         return [_replayed(arguments.root, arguments.env)]
     try:
-        return [machine_named(name) for name in arguments.machine] or [this_machine(os.environ)]
+        return _named(arguments.machine) or [this_machine(os.environ)]
     except ValueError as problem:
         raise BadInputError(str(problem)) from problem
 
 
+def _named(names: list[str]) -> list[Facts]:
+    from polywheel_providers import machine_named  # noqa: PLC0415 (start-up time is a promise of `detect`)
+
+    return [machine_named(name) for name in names]
+
+
 def _replayed(root: str, assignments: list[str]) -> Facts:
     from pathlib import Path  # noqa: PLC0415 (start-up time is a promise of `detect`)
+
+    from polywheel_providers import FolderMachine, probe  # noqa: PLC0415 (as above)
 
     if not Path(root).is_dir():
         raise BadInputError(

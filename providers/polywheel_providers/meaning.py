@@ -20,27 +20,34 @@ def supported(facts: Facts) -> Supported:
 
     A namespace or a feature with nothing is absent.
     """
-    found: Supported = {}
-    for name in VENDORS:
-        vendor_facts = getattr(facts, name)
-        if vendor_facts is not None:
-            found[name] = namespace_module(name).supported(
-                vendor_facts, discrete_elsewhere=_beside(facts, name)
-            )
+    found: Supported = {
+        name: namespace_module(name).supported(vendor_facts, discrete_elsewhere=_beside(facts, name))
+        for name, vendor_facts in _seen(facts)
+    }
     found[facts.cpu.architecture] = _cpu_supported(facts)
     return {name: features for name, features in found.items() if features}
 
 
 def devices(facts: Facts) -> tuple[Device, ...]:
     """Every accelerator, vendor by vendor, in the order its runtime numbers them."""
-    found: list[Device] = []
-    for name in VENDORS:
-        vendor_facts = getattr(facts, name)
-        if vendor_facts is not None:
-            found.extend(
-                namespace_module(name).devices(vendor_facts, discrete_elsewhere=_beside(facts, name))
-            )
-    return tuple(found)
+    return tuple(
+        device
+        for name, vendor_facts in _seen(facts)
+        for device in namespace_module(name).devices(vendor_facts, discrete_elsewhere=_beside(facts, name))
+    )
+
+
+def _seen(facts: Facts) -> list[tuple[str, Any]]:
+    """Return the vendors that showed a device or a driver, or that a variable speaks of, with their facts.
+
+    The others support nothing, and their rules need not be loaded to know it.
+    """
+    asked = [(name, getattr(facts, name)) for name in VENDORS]
+    return [
+        (name, found)
+        for name, found in asked
+        if found is not None and (found.devices or found.env or getattr(found, "cuda", None) is not None)
+    ]
 
 
 def _beside(facts: Facts, namespace: str) -> bool:
@@ -48,11 +55,10 @@ def _beside(facts: Facts, namespace: str) -> bool:
 
     One that is masked out counts as absent: then the integrated GPU is what the user asked for.
     """
-    others: list[tuple[str, Any]] = [(name, getattr(facts, name)) for name in VENDORS if name != namespace]
     return any(
         device.visible and not device.integrated
-        for name, vendor_facts in others
-        if vendor_facts is not None
+        for name, vendor_facts in _seen(facts)
+        if name != namespace
         for device in namespace_module(name).devices(vendor_facts)
     )
 
