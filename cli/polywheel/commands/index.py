@@ -73,7 +73,7 @@ def as_text(written: Written, out: Path) -> str:
     lines += [
         "",
         f"uv pip install --preview-features wheel-variants --index {simple_url(out)} {first}",
-        f"pip install --extra-index-url {simple_url(out)} {first}",
+        f"pip install --no-deps --index-url {simple_url(out)} {first}",
     ]
     return "\n".join(lines) + "\n"
 
