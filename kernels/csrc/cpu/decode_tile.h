@@ -83,7 +83,7 @@ struct HeadGroup {
 
   /// scores[key][head] of `keys` keys; whole tiles are written, so up to kTileKeys - 1 more keys and the
   /// vector they end in. Rows after the last stand in for by the last.
-  static void score(const float* query, FloatRows rows, int64_t depth, int keys, AheadRows ahead, float* scores) {
+  POLYWHEEL_NOINLINE static void score(const float* query, FloatRows rows, int64_t depth, int keys, AheadRows ahead, float* scores) {
     for (int first = 0; first < keys; first += kTileKeys) {
       const float* row[kTileKeys];
       for (int k = 0; k < kTileKeys; ++k) {
@@ -96,7 +96,7 @@ struct HeadGroup {
   /// Turns scores into weights 2^(score - maximum), raises `maximum`, and adds the weights to `total`, all
   /// per head in kLanes * V lanes (lanes equal modulo kHeads hold parts of one total, the same maximum).
   /// Writes the factor that older sums are to be scaled by, per head.
-  static void soften(float* scores, int keys, float* maximum, float* total, float* rescale) {
+  POLYWHEEL_NOINLINE static void soften(float* scores, int keys, float* maximum, float* total, float* rescale) {
     const int count = static_cast<int>(pieces(keys * kHeads, V * kLanes));
     for (int i = keys * kHeads; i < count * V * kLanes; ++i) {
       scores[i] = -std::numeric_limits<float>::infinity();
@@ -127,7 +127,7 @@ struct HeadGroup {
   }
 
   /// sums[head][piece] = sums * rescale[head] + weights[key][head] * values[key], over pieces of kLanes.
-  static void weigh(const float* weights, const float* rescale, FloatRows rows, int64_t depth, int keys, AheadRows ahead,
+  POLYWHEEL_NOINLINE static void weigh(const float* weights, const float* rescale, FloatRows rows, int64_t depth, int keys, AheadRows ahead,
                     float* sums) {
     // Tiles of 8 sums (16 where there are 32 registers): several vectors a head spare repeated weights.
     constexpr int kTileHeads = kLanes == 16 ? (kHeads < 8 ? kHeads : 8) : (kHeads < 4 ? kHeads : 4);
@@ -164,7 +164,7 @@ struct HeadGroup {
   }
 
   // Not inlined: its row pointers fill the general registers.
-  __attribute__((noinline)) static void score_tile(const float* query, const float* const (&row)[kTileKeys], int64_t depth, AheadRows ahead,
+  POLYWHEEL_NOINLINE static void score_tile(const float* query, const float* const (&row)[kTileKeys], int64_t depth, AheadRows ahead,
                          float* scores) {
     constexpr int64_t kLineFloats = AheadRows::kLine / sizeof(float);
     Vec sums[kTileKeys][V] = {};

@@ -23,6 +23,7 @@
 #endif
 
 #define POLYWHEEL_INLINE inline __attribute__((always_inline))
+#define POLYWHEEL_NOINLINE __attribute__((noinline))
 
 namespace polywheel {
 
