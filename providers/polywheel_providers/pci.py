@@ -22,8 +22,8 @@ ACCELERATOR = "0x12"
 """The PCI base class of processing accelerators: AMD's Instinct MI300, but also Intel's NPUs."""
 _DISPLAY_CLASS = r"SYSTEM\CurrentControlSet\Control\Class\{4d36e968-e325-11ce-bfc1-08002be10318}"
 _MOST_WINDOWS_ADAPTERS = 16
-_WINDOWS_ID = re.compile(r"pci\\ven_([0-9a-f]{4})&dev_([0-9a-f]{4})", re.IGNORECASE)
-_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_WINDOWS_ID = r"(?i)pci\\ven_([0-9a-f]{4})&dev_([0-9a-f]{4})"
+_ADDRESS = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _bus_adapters(machine: Machine, vendor: int, classes: tuple[str, ...]) -> It
             continue
         device = hexadecimal(machine.read_text(f"{folder}/device"))
         if device is not None:
-            yield Adapter(address if _ADDRESS.fullmatch(address) else "", device, "", folder)
+            yield Adapter(address if re.fullmatch(_ADDRESS, address) else "", device, "", folder)
 
 
 def _drm_adapters(machine: Machine, vendor: int) -> Iterator[Adapter]:
@@ -81,12 +81,12 @@ def _drm_adapters(machine: Machine, vendor: int) -> Iterator[Adapter]:
 def _drm_address(machine: Machine, folder: str) -> str:
     slot = re.search(r"^PCI_SLOT_NAME=(\S+)$", machine.read_text(f"{folder}/uevent") or "", re.MULTILINE)
     address = slot[1] if slot else (machine.read_link(folder) or "").rpartition("/")[2]
-    return address if _ADDRESS.fullmatch(address) else ""
+    return address if re.fullmatch(_ADDRESS, address) else ""
 
 
 def _windows_adapters(machine: Machine, vendor: int) -> Iterator[Adapter]:
     for place in range(_MOST_WINDOWS_ADAPTERS):
         values = machine.registry(rf"{_DISPLAY_CLASS}\{place:04d}")
-        match = _WINDOWS_ID.search(str(values.get("MatchingDeviceId", "")))
+        match = re.search(_WINDOWS_ID, str(values.get("MatchingDeviceId", "")))
         if match is not None and int(match[1], 16) == vendor:
             yield Adapter("", int(match[2], 16), str(values.get("DriverDesc", "")), "")

@@ -63,6 +63,8 @@ def from_short_form(words: tuple[str, ...]) -> AmdFacts:
 
 def supported(facts: AmdFacts, *, discrete_elsewhere: bool = False) -> dict[str, tuple[str, ...]]:
     """Feature -> values, both best first."""
+    if not (facts.devices or facts.env):
+        return {}
     from .properties import supported as decide  # noqa: PLC0415 (see the module)
 
     return decide(facts, discrete_elsewhere=discrete_elsewhere)
@@ -77,6 +79,8 @@ def serves(facts: AmdFacts, values: Iterable[str], *, discrete_elsewhere: bool =
 
 def devices(facts: AmdFacts, *, discrete_elsewhere: bool = False) -> tuple[Device, ...]:
     """List every GPU, usable or not, the visible ones in HIP's numbering."""
+    if not facts.devices:
+        return ()
     from .properties import devices as list_them  # noqa: PLC0415 (see the module)
 
     return list_them(facts, discrete_elsewhere=discrete_elsewhere)

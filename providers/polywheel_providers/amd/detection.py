@@ -166,6 +166,8 @@ def _installed(machine: Machine, tried: dict[str, str]) -> RocmVersion | None:
 
 def _remarks(env: dict[str, str], devices: tuple[AmdDevice, ...], rocm: RocmVersion | None) -> list[Note]:
     """Say what a reader of the answer should know beside it."""
+    if not (env or devices):
+        return []
     from .gfx import is_known  # noqa: PLC0415 (as above)
     from .properties import (  # noqa: PLC0415
         FORCE_GFX,

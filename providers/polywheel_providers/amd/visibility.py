@@ -14,7 +14,7 @@ from .facts import AmdFacts
 ROCR, HIP, CUDA = "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"
 """The masks, outermost first; the last is HIP's other name."""
 
-_NUMBER = re.compile(r"\d{1,9}", re.ASCII)
+_NUMBER = r"(?a)\d{1,9}"
 
 
 def hip_mask(env: dict[str, str]) -> str | None:
@@ -43,7 +43,7 @@ def _masked(mask: str, places: tuple[int, ...], facts: AmdFacts) -> tuple[int, .
 
 
 def _resolve(entry: str, places: tuple[int, ...], facts: AmdFacts) -> int | None:
-    if _NUMBER.fullmatch(entry):
+    if re.fullmatch(_NUMBER, entry):
         return places[int(entry)] if int(entry) < len(places) else None
     if entry.startswith("GPU-") and len(entry) > 4:
         named = [place for place in places if facts.devices[place].uuid.lower().startswith(entry.lower())]

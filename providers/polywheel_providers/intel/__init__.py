@@ -56,6 +56,8 @@ def from_short_form(words: tuple[str, ...]) -> IntelFacts:
 
 def supported(facts: IntelFacts, *, discrete_elsewhere: bool = False) -> dict[str, tuple[str, ...]]:
     """Feature -> values, both best first."""
+    if not (facts.devices or facts.env):
+        return {}
     from .properties import supported as decide  # noqa: PLC0415 (see the module)
 
     return decide(facts, discrete_elsewhere=discrete_elsewhere)
@@ -70,6 +72,8 @@ def serves(facts: IntelFacts, values: Iterable[str], *, discrete_elsewhere: bool
 
 def devices(facts: IntelFacts, *, discrete_elsewhere: bool = False) -> tuple[Device, ...]:
     """List every GPU, usable or not, the visible ones in Level Zero's numbering."""
+    if not facts.devices:
+        return ()
     from .properties import devices as list_them  # noqa: PLC0415 (see the module)
 
     return list_them(facts, discrete_elsewhere=discrete_elsewhere)

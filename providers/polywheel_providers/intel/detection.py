@@ -97,6 +97,8 @@ def _from_adapter(adapter: Adapter, problem: str) -> IntelDevice:
 
 def _remarks(env: dict[str, str], devices: tuple[IntelDevice, ...]) -> list[Note]:
     """Say what a reader of the answer should know beside it."""
+    if not (env or devices):
+        return []
     from .properties import FORCE_IP, forced_ips  # noqa: PLC0415 (as above)
 
     notes: list[Note] = []

@@ -61,6 +61,8 @@ def from_short_form(words: tuple[str, ...]) -> NvidiaFacts:
 
 def supported(facts: NvidiaFacts, *, discrete_elsewhere: bool = False) -> dict[str, tuple[str, ...]]:
     """Feature -> values, both best first, as released uv lists them."""
+    if not (facts.devices or facts.cuda or facts.env):
+        return {}
     from .properties import supported as decide  # noqa: PLC0415 (see the module)
 
     return decide(facts, discrete_elsewhere=discrete_elsewhere)
@@ -75,6 +77,8 @@ def serves(facts: NvidiaFacts, values: Iterable[str], *, discrete_elsewhere: boo
 
 def devices(facts: NvidiaFacts, *, discrete_elsewhere: bool = False) -> tuple[Device, ...]:
     """List every GPU, usable or not, the visible ones in CUDA's numbering."""
+    if not facts.devices:
+        return ()
     from .properties import devices as list_them  # noqa: PLC0415 (see the module)
 
     return list_them(facts, discrete_elsewhere=discrete_elsewhere)

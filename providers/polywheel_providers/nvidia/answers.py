@@ -76,7 +76,8 @@ def _seen(item: dict[str, object]) -> Seen:
         uuid=_text(item, "uuid"),
         name=_text(item, "name"),
         capability=_capability(item),
-        mig_mode=mode if isinstance(mode, bool) else None,
+        # Unlike NVML, libcuda lists a MIG instance as a device, whose name says so.
+        mig_mode=mode if isinstance(mode, bool) else " MIG " in _text(item, "name") or None,
         mig=_instances(item.get("mig")),
         integrated=integrated if isinstance(integrated, bool) else None,
         problem=f"the driver gave no handle for it (error {code})" if code is not None else "",

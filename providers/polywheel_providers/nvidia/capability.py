@@ -17,13 +17,13 @@ CUDA C++ programming guide, "Binary Compatibility": SASS is compatible within a 
 desktop only, not on Tegra, and not between the two.
 """
 
-_TEXT = re.compile(r"\s*(\d{1,2})\.(\d)\s*", re.ASCII)
-_OVERRIDE = re.compile(r"\s*\+?(\d{1,9})\s*\.\s*\+?(\d{1,9})\s*", re.ASCII)
+_TEXT = r"(?a)\s*(\d{1,2})\.(\d)\s*"
+_OVERRIDE = r"(?a)\s*\+?(\d{1,9})\s*\.\s*\+?(\d{1,9})\s*"
 
 
 def parse(text: str) -> Capability | None:
     """Parse `8.9`; `None` for anything else, `[N/A]` and numbers no GPU has included."""
-    match = _TEXT.fullmatch(text)
+    match = re.fullmatch(_TEXT, text)
     if match is None:
         return None
     return checked(int(match[1]), int(match[2]))
@@ -36,7 +36,7 @@ def checked(major: int, minor: int) -> Capability | None:
 
 def parse_override(text: str) -> Capability | None:
     """Parse a `*_FORCE_SM_ARCH` as released uv does: two numbers up to 255 round a dot."""
-    match = _OVERRIDE.fullmatch(text)
+    match = re.fullmatch(_OVERRIDE, text)
     if match is None:
         return None
     major, minor = int(match[1]), int(match[2])

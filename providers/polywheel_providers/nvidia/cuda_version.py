@@ -12,16 +12,15 @@ LAST_MAJOR = 24
 LAST_MINOR = 20
 """The highest minor number variant properties can name; CUDA itself never passed 9."""
 
-_TEXT = re.compile(r"\s*(\d{1,2})\.(\d{1,2})(?:\.\d{1,3})*\s*")
+_TEXT = r"\s*(\d{1,2})\.(\d{1,2})(?:\.\d{1,3})*\s*"
 # The release segment of a version as PEP 440 spells it. uv reads the overrides with its PEP 440 parser, so
 # `13`, `v12.8` and `12.8rc1` are versions to it, and only the first two numbers of the release count.
-_PEP440 = re.compile(
-    r"\s*v?(?:\d+!)?(?P<release>\d+(?:\.\d+)*)"
+_PEP440 = (
+    r"(?ai)\s*v?(?:\d+!)?(?P<release>\d+(?:\.\d+)*)"
     r"(?:[-_.]?(?:a|b|c|rc|alpha|beta|pre|preview)[-_.]?\d*)?"
     r"(?:-\d+|[-_.]?(?:post|rev|r)[-_.]?\d*)?"
     r"(?:[-_.]?dev[-_.]?\d*)?"
-    r"(?:\+[a-z0-9]+(?:[-_.][a-z0-9]+)*)?\s*",
-    re.IGNORECASE | re.ASCII,
+    r"(?:\+[a-z0-9]+(?:[-_.][a-z0-9]+)*)?\s*"
 )
 
 
@@ -42,7 +41,7 @@ def decode(number: int) -> CudaVersion | None:
 
 def parse(text: str) -> CudaVersion | None:
     """Parse `12.8` as nvidia-smi prints it; `None` when it is no version or implausible."""
-    match = _TEXT.fullmatch(text)
+    match = re.fullmatch(_TEXT, text)
     if match is None:
         return None
     version = (int(match[1]), int(match[2]))
@@ -51,7 +50,7 @@ def parse(text: str) -> CudaVersion | None:
 
 def parse_override(text: str) -> CudaVersion | None:
     """Parse a `*_FORCE_CUDA_DRIVER_VERSION` as released uv does: PEP 440, two numbers, 13 means 13.0."""
-    match = _PEP440.fullmatch(text)
+    match = re.fullmatch(_PEP440, text)
     if match is None or len(match["release"]) > 40:
         return None
     numbers = [int(part) for part in match["release"].split(".")]

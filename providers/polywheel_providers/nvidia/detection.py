@@ -10,6 +10,7 @@ from polywheel_providers.frozen import replace
 from polywheel_providers.vendor import Note
 
 from .facts import MigInstance, NvidiaDevice, NvidiaFacts
+from .overrides import FORCE_CUDA, FORCE_SM
 from .visibility import MASK, ORDER, names_numbers, names_uuids, visible
 
 TYPE_CHECKING = False
@@ -139,12 +140,12 @@ def _cuda_version(readings: tuple[Reading, ...]) -> CudaVersion | None:
 
 def _by_driver(readings: tuple[Reading, ...]) -> CudaVersion | None:
     """Look the driver's version up in the published table; a Tegra's has a numbering of its own."""
-    if any(reading.source == "tegra release" for reading in readings):
+    drivers = [reading.driver for reading in readings if reading.driver]
+    if not drivers or any(reading.source == "tegra release" for reading in readings):
         return None
     from .driver_table import cuda_of_driver  # noqa: PLC0415 (as above)
 
-    known = (cuda_of_driver(reading.driver) for reading in readings if reading.driver)
-    return next((cuda for cuda in known if cuda is not None), None)
+    return next((cuda for cuda in map(cuda_of_driver, drivers) if cuda is not None), None)
 
 
 def _cuda_order(readings: tuple[Reading, ...], devices: tuple[NvidiaDevice, ...]) -> tuple[int, ...]:
@@ -206,8 +207,6 @@ def _failures(readings: tuple[Reading, ...]) -> tuple[Note, ...]:
 
 def _remarks(facts: NvidiaFacts, compat: bool) -> tuple[Note, ...]:
     """Say what a reader of the answer should know beside it."""
-    from .properties import FORCE_CUDA, FORCE_SM  # noqa: PLC0415 (as above)
-
     said: list[tuple[str, str]] = [
         ("nvidia-forced", f"{name}={facts.env[name]} overrides what was found")
         for name in (FORCE_CUDA, FORCE_SM)

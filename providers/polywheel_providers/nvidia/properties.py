@@ -15,6 +15,7 @@ from .architecture import parse_architecture, runs_on
 from .capability import OLDEST_NAMED, Capability
 from .cuda_version import LAST_MAJOR, LAST_MINOR, CudaVersion
 from .facts import NvidiaFacts
+from .overrides import FORCE_CUDA, FORCE_SM
 from .visibility import MASK, visible
 
 TYPE_CHECKING = False
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
     from polywheel_providers.vendor import Device
 
     from .facts import NvidiaDevice
-
-FORCE_CUDA = "NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION"
-"""`12.8`: the CUDA version to take the driver's for."""
-FORCE_SM = "NV_VARIANT_PROVIDER_FORCE_SM_ARCH"
-"""`9.0`: the compute capability to take the GPUs' for."""
 
 LOWER_BOUND, UPPER_BOUND, SM_ARCH = "cuda_version_lower_bound", "cuda_version_upper_bound", "sm_arch"
 

@@ -9,6 +9,8 @@ FULL = ("index", "name", "uuid", "compute_cap", "driver_version")
 """The fields asked of R510 and later."""
 OLDER = ("index", "name", "uuid", "driver_version")
 """The fields every driver knows; one unknown field fails the whole query."""
+SINGLE = (("compute_cap",), ("driver_version",))
+"""What wrappers of nvidia-smi answer when they know no lists of fields."""
 
 
 def parse_smi_csv(text: str, columns: tuple[str, ...]) -> Reading:

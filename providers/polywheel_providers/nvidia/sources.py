@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 
+from polywheel_providers.frozen import replace
 from polywheel_providers.pci import adapters, hexadecimal
 
 from . import driver_table, pci_ids, tegra
@@ -11,7 +12,7 @@ from .answers import read_answer
 from .proc_files import parse_proc_gpu, parse_proc_version
 from .product_names import capability_of_name
 from .reading import Reading, Seen, merge_devices, normalise_bus
-from .smi_csv import FULL, OLDER, parse_smi_csv
+from .smi_csv import FULL, OLDER, SINGLE, parse_smi_csv
 from .smi_list import parse_smi_list
 from .smi_query import parse_smi_query
 
@@ -112,10 +113,15 @@ def ask_smi(machine: Machine, known: tuple[Reading, ...], *, instances: bool) ->
 
 
 def _run_csv(machine: Machine) -> Reading:
-    reading = _run_smi(machine, lambda text: parse_smi_csv(text, FULL), _query(FULL), "--format=csv,noheader")
-    if reading.devices is not None or reading.problem.startswith(("no answer", "more than")):
-        return reading
-    return _run_smi(machine, lambda text: parse_smi_csv(text, OLDER), _query(OLDER), "--format=csv,noheader")
+    """Ask for fields until a list is understood; a field that is not known fails its whole query."""
+    reading = Reading("nvidia-smi --query-gpu")
+    for columns in (FULL, OLDER, *SINGLE):
+        reading = _run_smi(
+            machine, partial(parse_smi_csv, columns=columns), _query(columns), "--format=csv,noheader"
+        )
+        if reading.devices is not None or reading.problem.startswith(("no answer", "more than")):
+            break
+    return reading
 
 
 def _query(columns: tuple[str, ...]) -> str:

@@ -7,7 +7,8 @@ the behaviour of driver 525 as recorded in PyTorch's tests (pytorch/pytorch#9231
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from polywheel_providers.frozen import dataclass
 
 from .facts import NvidiaFacts
 
@@ -20,8 +21,8 @@ MASK = "CUDA_VISIBLE_DEVICES"
 ORDER = "CUDA_DEVICE_ORDER"
 """`FASTEST_FIRST` (the default) or `PCI_BUS_ID`."""
 
-_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
-_LEGACY_MIG = re.compile(r"MIG-(GPU-[^/]+)/(\d+)/(\d+)", re.ASCII)
+_NUMBER = r"(?a)[+-]?\d+"
+_LEGACY_MIG = r"(?a)MIG-(GPU-[^/]+)/(\d+)/(\d+)"
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def names_uuids(mask: str) -> bool:
 
 def names_numbers(mask: str) -> bool:
     """Say whether a mask numbers devices, so that their order matters."""
-    return any(_NUMBER.match(entry.strip()) for entry in mask.split(","))
+    return any(re.match(_NUMBER, entry.strip()) for entry in mask.split(","))
 
 
 def enumeration(facts: NvidiaFacts) -> tuple[int, ...]:
@@ -103,28 +104,31 @@ def _resolve(entry: str, order: tuple[int, ...], facts: NvidiaFacts) -> tuple[in
     if entry.startswith("GPU-"):
         matches = [place for place in order if facts.devices[place].uuid.startswith(entry)]
         return (matches[0], matches[0]) if len(matches) == 1 else None
-    number = _NUMBER.match(entry)  # strtol: what follows the digits is ignored
+    number = re.match(_NUMBER, entry)  # strtol: what follows the digits is ignored
     if number is None or len(number[0]) > 9 or not 0 <= int(number[0]) < len(order):
         return None
     return (order[int(number[0])], order[int(number[0])])
 
 
 def _resolve_mig(entry: str, order: tuple[int, ...], facts: NvidiaFacts) -> tuple[int, object] | None:
-    legacy = _LEGACY_MIG.fullmatch(entry)
+    legacy = re.fullmatch(_LEGACY_MIG, entry)
     matches: list[tuple[int, object]] = []
     for place in order:
         device = facts.devices[place]
         if legacy is not None and device.mig_mode and device.uuid.startswith(legacy[1]):
             return (place, entry)
-        named = [instance.uuid for instance in device.mig if instance.uuid.startswith(entry)]
-        matches += [(place, uuid) for uuid in named]
-    return matches[0] if len(matches) == 1 else _only_unlisted(entry, order, facts)
+        # libcuda lists the instance itself as a device, and its UUID comes without the kind.
+        names = [instance.uuid for instance in device.mig] or [f"MIG-{device.uuid.removeprefix('GPU-')}"]
+        matches += [(place, name) for name in names if name.startswith(entry)]
+    return matches[0] if len(matches) == 1 else _unlisted(entry, order, facts)
 
 
-def _only_unlisted(entry: str, order: tuple[int, ...], facts: NvidiaFacts) -> tuple[int, object] | None:
-    """Take the one partitioned GPU whose instances no source could list (NVML needs a capability)."""
-    unlisted = [place for place in order if facts.devices[place].mig_mode and not facts.devices[place].mig]
-    return (unlisted[0], entry) if len(unlisted) == 1 else None
+def _unlisted(entry: str, order: tuple[int, ...], facts: NvidiaFacts) -> tuple[int, object] | None:
+    """Take a partitioned GPU whose instances no source could list, where there is one kind of them."""
+    partitioned = [place for place in order if facts.devices[place].mig_mode]
+    blind = [place for place in partitioned if not facts.devices[place].mig]
+    kinds = {facts.devices[place].capability for place in blind}
+    return (blind[0], entry) if len(kinds) == 1 else None
 
 
 def _uuids_unknown(mask: str, facts: NvidiaFacts) -> bool:

@@ -8,6 +8,8 @@
  * -DNO_DEVICE      CUDA_ERROR_NO_DEVICE
  * -DGARBAGE        answers, and none of it can be true
  * -DFLOOD          writes without end to stdout
+ * -DMIG_INSTANCE   the MIG instance that CUDA_VISIBLE_DEVICES names, none without
+ * -DBARE           a driver from before attributes, UUIDs and addresses
  * -DMASKED         reports no device while CUDA_VISIBLE_DEVICES is set
  * otherwise        two V100s
  */
@@ -32,6 +34,9 @@ static const gpu gpus[] = {
      {0x9e, 0x8d, 0x35, 0xe3, 0xa1, 0x34, 0x0f, 0xdd, 0x0e, 0x01, 0x23, 0x81, 0x1f, 0xdb, 0xd2, 0x93}, 8, 9, 0},
     {"NVIDIA GeForce GTX 1080 Ti", "0000:01:00.0",
      {0x99, 0x42, 0x19, 0x0a, 0xaa, 0x31, 0x4f, 0xf1, 0x4a, 0xa9, 0xc3, 0x88, 0xd8, 0x0f, 0x85, 0xf1}, 6, 1, 0},
+#elif defined(MIG_INSTANCE)
+    {"NVIDIA A100-SXM4-40GB MIG 1g.5gb", "0000:07:00.0",
+     {0xfe, 0xee, 0x0c, 0x61, 0x26, 0xec, 0x56, 0x16, 0xbb, 0x59, 0xb6, 0xd7, 0x77, 0xcc, 0x4f, 0x34}, 8, 0, 0},
 #elif defined(ORIN)
     {"Orin", "0000:00:00.0", {1}, 8, 7, 1},
 #else
@@ -59,6 +64,8 @@ int cuInit(unsigned flags) {
     return 100;
 #elif defined(FLOOD)
     for (;;) puts("cuInit");
+#elif defined(MIG_INSTANCE)
+    if (!getenv("CUDA_VISIBLE_DEVICES")) return 100;
 #elif defined(MASKED)
     if (getenv("CUDA_VISIBLE_DEVICES")) return 100;
 #endif
@@ -84,6 +91,13 @@ int cuDeviceGetName(char *name, int length, int device) {
     return 0;
 }
 
+#ifdef BARE
+int cuDeviceComputeCapability(int *major, int *minor, int device) {
+    *major = gpus[device].major;
+    *minor = gpus[device].minor;
+    return 0;
+}
+#else
 int cuDeviceGetUuid_v2(void *uuid, int device) {
     memcpy(uuid, gpus[device].uuid, 16);
     return 0;
@@ -102,3 +116,4 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     default: return 1;
     }
 }
+#endif

@@ -87,6 +87,22 @@ def test_libcuda_alone(driven: Driven, made: Made) -> None:
     assert [device.arch for device in nvidia.devices(facts) if device.visible] == ["6.1"]
 
 
+@pytest.mark.parametrize("mask", ["MIG-feee0c61-26ec-5616-bb59-b6d777cc4f34", "MIG-feee0c61"])
+def test_libcuda_alone_with_a_mig_instance(driven: Driven, made: Made, mask: str) -> None:
+    """pytorch/pytorch#95784: one device of capability 8.0."""
+    driven(CUDA, "cuda.c", "MIG_INSTANCE")
+    listed = nvidia.devices(nvidia.probe(made(UNAME, CUDA_VISIBLE_DEVICES=mask)))
+    assert [(device.arch, device.visible) for device in listed] == [("8.0", True)]
+
+
+def test_a_libcuda_of_few_functions(driven: Driven, made: Made) -> None:
+    driven(CUDA, "cuda.c", "BARE")
+    facts = nvidia.probe(made(UNAME))
+    assert [(device.name, device.capability) for device in facts.devices] == [
+        ("Tesla V100-SXM2-16GB", (7, 0))
+    ] * 2
+
+
 @pytest.mark.parametrize(("version", "cuda"), [(10010, (10, 1)), (12060, (12, 6)), (13020, (13, 2))])
 def test_cuda_driver_version_is_decoded(
     driven: Driven, made: Made, version: int, cuda: tuple[int, int]

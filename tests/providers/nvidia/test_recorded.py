@@ -120,6 +120,18 @@ def test_an_nvidia_smi_that_hangs_is_asked_once(made: Made) -> None:
     assert [note.code for note in facts.notes] == ["nvidia-smi-failed"]
 
 
+def test_a_wrapper_of_nvidia_smi_that_knows_one_field_at_a_time(made: Made) -> None:
+    script = (
+        "#!/bin/sh\ncase $1 in\n"
+        "-q) echo 'CUDA Version : 12.8' ;;\n"
+        "--query-gpu=compute_cap) printf '9.0\\n8.6\\n' ;;\n"
+        "--query-gpu=driver_version) printf '570.86.10\\n570.86.10\\n' ;;\n"
+        "*) exit 2 ;;\nesac\n"
+    )
+    facts = nvidia.probe(made({"usr/bin/nvidia-smi": script}))
+    assert (facts.cuda, [device.capability for device in facts.devices]) == ((12, 8), [(9, 0), (8, 6)])
+
+
 def test_a_gpu_without_a_driver_is_listed(made: Made) -> None:
     folder = "sys/bus/pci/devices/0000:01:00.0"
     files: dict[str, str | bytes] = {
