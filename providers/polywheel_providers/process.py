@@ -115,17 +115,22 @@ def _collect(process: Popen[bytes], pipes: list[int], deadline: float) -> Ended:
         Thread(target=_read_all, args=(pipe, output, process), daemon=True)
         for pipe, output in zip(pipes, outputs, strict=True)
     ]
-    for reader in readers:
-        reader.start()
-    for reader in readers:
-        reader.join(max(0.0, until - monotonic()))
     failure = ""
-    if any(len(output) >= TEXT_LIMIT for output in outputs):
-        failure = f"more than {TEXT_LIMIT >> 20} MiB of output"
-    elif any(reader.is_alive() for reader in readers) or not _waited(process, max(0.0, until - monotonic())):
-        failure = f"no answer within {deadline:g} s"
-    _kill_group(process)
-    _waited(process, REAP_SECONDS)
+    try:
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join(max(0.0, until - monotonic()))
+        if any(len(output) >= TEXT_LIMIT for output in outputs):
+            failure = f"more than {TEXT_LIMIT >> 20} MiB of output"
+        elif any(reader.is_alive() for reader in readers) or not _waited(
+            process, max(0.0, until - monotonic())
+        ):
+            failure = f"no answer within {deadline:g} s"
+    finally:
+        # An interrupt ends it too: it has a process group of its own and would not hear of it.
+        _kill_group(process)
+        _waited(process, REAP_SECONDS)
     return Ended(None if failure else process.returncode, tuple(bytes(output) for output in outputs), failure)
 
 

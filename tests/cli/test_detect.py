@@ -13,7 +13,7 @@ import pytest
 
 from polywheel.commands import detect
 from polywheel.front import main
-from polywheel_providers import machine_named
+from polywheel_providers import machine_named, to_json
 
 MACHINES = Path(__file__).parents[1] / "data" / "machines"
 
@@ -115,6 +115,21 @@ def test_an_integrated_gpu_beside_a_discrete_one_says_why(capsys: pytest.Capture
     assert integrated["why"]
     assert (discrete["integrated"], discrete["usable"]) == (False, True)
     assert "amd" not in found["supported"]
+
+
+def test_the_table_says_what_was_tried(capsys: pytest.CaptureFixture[str]) -> None:
+    text = answer(capsys, "--root", str(MACHINES / "x86-zen4"), "--env", "CUDA_VISIBLE_DEVICES=0")
+    assert "  nvidia: CUDA_VISIBLE_DEVICES=0\n" in text
+    assert "  intel: no sign of a device or a driver\n" in text
+    assert "was described, not probed" in answer(capsys, "--machine", "cpu:v3")
+
+
+def test_no_name_tells_the_terminal_anything(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    facts = to_json(machine_named("cpu:v3"))
+    facts["release"] = "6\033[2J"
+    facts["notes"] = [{"code": "x", "message": "\033]0;title\007"}]
+    (tmp_path / "odd.json").write_text(json.dumps(facts))
+    assert "\033" not in answer(capsys, "--machine", str(tmp_path / "odd.json"))
 
 
 @pytest.mark.parametrize(

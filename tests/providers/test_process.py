@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -59,6 +60,17 @@ def _running(process: int) -> bool:
         return stat.rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_an_interrupt_ends_the_program_too(tmp_path: Path) -> None:
+    script = (
+        "import os, signal, threading, time; from polywheel_providers.process import run_captured\n"
+        "threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        f"run_captured(['sh', '-c', 'echo $$ > {tmp_path}/pid; sleep 60'], env=os.environ, deadline=60)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "KeyboardInterrupt" in ended.stderr
+    assert not _running(int((tmp_path / "pid").read_text()))
 
 
 def test_a_background_child_that_keeps_the_pipe_open_does_not_hold_us() -> None:

@@ -8,6 +8,7 @@ import sys
 
 from polywheel.machine_option import add_machine_arguments, resolve_machines
 from polywheel_providers import devices, supported, to_json
+from polywheel_providers.vendor import VENDORS
 from polywheel_variants.errors import BadInputError
 
 TYPE_CHECKING = False
@@ -47,7 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         sys.stdout.write(json.dumps(as_json(facts)) + "\n")
     else:
-        sys.stdout.write(as_text(facts, colour=_wants_colour()))
+        from polywheel.terminal import is_colourful  # noqa: PLC0415 (JSON starts quicker without)
+
+        sys.stdout.write(as_text(facts, colour=is_colourful(sys.stdout)))
     return 0
 
 
@@ -69,6 +72,7 @@ def as_text(facts: Facts, *, colour: bool) -> str:
         _machine(facts),
         _devices(devices(facts), colour=colour),
         _supported(supported(facts)),
+        _tried(facts),
         _notes(facts.all_notes()),
     )
     blocks = []
@@ -78,18 +82,28 @@ def as_text(facts: Facts, *, colour: bool) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
+def _printable(text: str) -> str:
+    """Escape what would tell a terminal something: a driver may call its device anything."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+
+
 def _machine(facts: Facts) -> tuple[str, list[str]]:
     words = (facts.system, facts.machine, facts.release, facts.libc)
-    lines = [" ".join(word for word in words if word)]
+    lines = [_printable(" ".join(word for word in words if word))]
     for core in facts.cpu.cores:
         name = core.name or " ".join(filter(None, (core.vendor, core.model))) or "unnamed core"
-        lines.append(f"{core.count} x {name} ({facts.cpu.source})")
+        lines.append(_printable(f"{core.count} x {name} ({facts.cpu.source})"))
     return "Machine", lines
 
 
 def _devices(found: tuple[Device, ...], *, colour: bool) -> tuple[str, list[str]]:
     rows = [
-        (device.vendor, device.name, device.arch or "?", "integrated" if device.integrated else "discrete")
+        (
+            device.vendor,
+            _printable(device.name),
+            _printable(device.arch) or "?",
+            "integrated" if device.integrated else "discrete",
+        )
         for device in found
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(4)] if rows else []
@@ -106,7 +120,7 @@ def _state(device: Device, *, colour: bool) -> str:
     state = "usable" if device.visible and device.usable else "not usable" if device.visible else "hidden"
     if colour:
         state = f"\033[{32 if state == 'usable' else 33}m{state}\033[0m"
-    return f"{state}: {device.why}" if device.why else state
+    return f"{state}: {_printable(device.why)}" if device.why else state
 
 
 def _supported(found: dict[str, dict[str, tuple[str, ...]]]) -> tuple[str, list[str]]:
@@ -130,13 +144,21 @@ def _values(values: tuple[str, ...]) -> str:
     return f"{' '.join(values[:_SHOWN_VALUES])} ({hidden} more) {values[-1]}"
 
 
+def _tried(facts: Facts) -> tuple[str, list[str]]:
+    """One line a vendor: its sources and what each gave, then the variables that were set."""
+    lines = []
+    for name in VENDORS:
+        vendor_facts = getattr(facts, name)
+        if vendor_facts is None:
+            continue
+        said = [f"{source}: {outcome}" for source, outcome in vendor_facts.tried.items()]
+        said += [f"{variable}={value}" for variable, value in vendor_facts.env.items()]
+        lines.append(_printable(f"{name}: {'; '.join(said) or 'no sign of a device or a driver'}"))
+    return "Tried", lines or ["nothing: the machine was described, not probed"]
+
+
 def _notes(notes: tuple[Note, ...]) -> tuple[str, list[str]]:
-    return "Notes", [f"{note.message} [{note.code}]" for note in notes] or ["none"]
-
-
-def _wants_colour() -> bool:
-    """Colour only a terminal, and not where NO_COLOR (https://no-color.org) is set to anything."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return "Notes", [_printable(f"{note.message} [{note.code}]") for note in notes] or ["none"]
 
 
 def _record(facts: Facts, path: str) -> None:
