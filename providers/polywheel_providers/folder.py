@@ -34,10 +34,10 @@ class FolderMachine:
 
     @property
     def uname(self) -> Uname:
-        """The line in `DIR/uname`; without one, Linux on a machine of no known family."""
+        """The line in `DIR/uname`; without one, Linux of the family that `DIR/proc/cpuinfo` shows."""
         words = (self.read_text("/uname") or "").split()
         system, machine, release, *_ = [*words, "", "", ""]
-        return Uname(system or "Linux", machine, release)
+        return Uname(system or "Linux", machine or self._shown_family(), release)
 
     @property
     def libc(self) -> str:
@@ -110,6 +110,12 @@ class FolderMachine:
     def cpuid(self) -> str | None:
         """Return the text of `DIR/cpuid`."""
         return self.read_text("/cpuid")
+
+    def _shown_family(self) -> str:
+        cpuinfo = self.read_text("/proc/cpuinfo") or ""
+        if "CPU implementer" in cpuinfo:
+            return "aarch64"
+        return "x86_64" if re.search(r"^flags\s*:", cpuinfo, re.MULTILINE) else ""
 
     def _child_env(self) -> dict[str, str]:
         return {**self._env, "PATH": "/usr/bin:/bin"}

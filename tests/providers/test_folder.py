@@ -80,6 +80,18 @@ def test_uname_is_one_line(made: Made, line: str, expected: tuple[str, str, str]
     assert (found.system, found.machine, found.release) == expected
 
 
+@pytest.mark.parametrize(
+    ("cpuinfo", "family"),
+    [
+        ("processor : 0\nflags\t: fpu\n", "x86_64"),
+        ("CPU implementer : 0x41\n", "aarch64"),
+        ("cpu : POWER9\n", ""),
+    ],
+)
+def test_without_uname_cpuinfo_shows_the_family(made: Made, cpuinfo: str, family: str) -> None:
+    assert made({"proc/cpuinfo": cpuinfo}).uname.machine == family
+
+
 def test_programs_come_only_from_its_own_folder(made: Made) -> None:
     machine = made(
         {"usr/bin/tool": '#!/bin/sh\necho "$PATH|$GIVEN|$HOME|$1"\n', "sbin/other": "#!/bin/sh\n"},
