@@ -256,7 +256,10 @@ class _Planner:
 
     def _digests(self, paths: Iterable[str | Path]) -> tuple[tuple[str, str], ...]:
         try:
-            return tuple((self.roots.name_of(path), self.workshop.memo.digest(path)) for path in paths)
+            # By name, not by path: the order must not depend on where the checkout lies.
+            return tuple(
+                sorted((self.roots.name_of(path), self.workshop.memo.digest(path)) for path in paths)
+            )
         except OSError as error:
             raise BadInputError(f"{error.filename}: {error.strerror or error}") from None
 
