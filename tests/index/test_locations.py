@@ -14,7 +14,7 @@ from polywheel_index.simple import JSON_TYPE
 from polywheel_variants.errors import BadInputError, MissingError
 
 if TYPE_CHECKING:
-    from tests.index.conftest import Web
+    from tests.index.conftest import MakeWheel, Web
 
 FILE = "demo_kit-1-py3-none-any.whl"
 PAGE = json.dumps({"files": [{"filename": FILE, "url": f"../../files/{FILE}"}]}).encode()
@@ -54,20 +54,25 @@ def test_a_site_without_json_is_read_as_html(site: Path, client: HttpClient) -> 
     assert [file.filename for file in page.files] == [FILE]
 
 
-def test_a_flat_folder_is_an_index(tmp_path: Path, client: HttpClient) -> None:
-    for name in (FILE, "demo_kit-2+local-py3-none-any.whl", "other-1-py3-none-any.whl", "Demo.Kit-3.tar.gz"):
-        (tmp_path / name).write_bytes(b"wheel")
-    index = open_index(str(tmp_path), client)
+def test_a_flat_folder_is_an_index(make_wheel: MakeWheel, tmp_path: Path, client: HttpClient) -> None:
+    names = [FILE, "demo_kit-2+local-py3-none-any.whl", "other-1-py3-none-any.whl"]
+    wheels = [make_wheel(name, requires_python=">=3.10", folder=tmp_path / "flat") for name in names]
+    (tmp_path / "flat" / "Demo.Kit-3.tar.gz").write_bytes(b"source")
+    (tmp_path / "flat" / "demo_kit-4-py3-none-any.whl").write_bytes(b"no wheel")
+    index = open_index(str(tmp_path / "flat"), client)
     assert isinstance(index, FlatFolder)
     page = index.project("demo.kit")
     assert page is not None
-    assert [file.filename for file in page.files] == [
-        "Demo.Kit-3.tar.gz",
-        FILE,
-        "demo_kit-2+local-py3-none-any.whl",
-    ]
-    assert [file.size for file in page.files] == [5, 5, 5]
-    assert all(index.read(file.url) == b"wheel" for file in page.files)
+    found = {file.filename: index.read(file.url) for file in page.files}
+    assert found == {
+        "Demo.Kit-3.tar.gz": b"source",
+        names[0]: wheels[0].read_bytes(),
+        names[1]: wheels[1].read_bytes(),
+    }
+    assert [file.size for file in page.files] == [len(data) for data in found.values()]
+    assert [file.requires_python for file in page.files] == [None, ">=3.10", ">=3.10"]
+    assert len(page.problems) == 1
+    assert "demo_kit-4" in page.problems[0]
     assert index.project("nothing") is None
 
 

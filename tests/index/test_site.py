@@ -355,13 +355,13 @@ def test_stopped_at_any_step_the_pages_lead_to_whole_files(
 def test_killed_for_real_the_next_run_completes(
     release: tuple[Path, ...], make_wheel: MakeWheel, tmp_path: Path
 ) -> None:
-    big = make_wheel("big-1-py3-none-any.whl", members={"big/data": os.urandom(20_000_000)})
+    big = make_wheel("big-1-py3-none-any.whl", members={"big/data": os.urandom(5_000_000)})
     site = tmp_path / "site"
     write_site(release, site)
     code = "import sys, pathlib; from polywheel_index.site import write_site; print(flush=True); "
     code += "write_site(map(pathlib.Path, sys.argv[2:]), pathlib.Path(sys.argv[1]))"
     command = [sys.executable, "-c", code, str(site), str(big), *map(str, release[:2])]
-    for delay in (0.0, 0.1, 0.2, 0.3):
+    for delay in (0.0, 0.05, 0.1):
         with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             process.stdout.readline()

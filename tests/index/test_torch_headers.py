@@ -39,6 +39,7 @@ Maker = Callable[[str, Mapping[str, bytes]], bytes]
 
 def torch_wheel(wheel_bytes: Maker, changed: Mapping[str, bytes] | None = None) -> bytes:
     members = {"torch/lib/libtorch_cpu.so": bytes(1000), f"{INCLUDE}/ATen/Config.h": b""}
+    members["torch-2.10.0.dist-info/METADATA"] = b"Metadata-Version: 2.1\nName: torch\nVersion: 2.10.0\n"
     members |= {f"{INCLUDE}/{name}": data for name, data in {**HEADERS, **OUTSIDE}.items()}
     return wheel_bytes("torch-2.10.0.dist-info", {**members, **(changed or {})})
 
