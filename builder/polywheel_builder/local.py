@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -92,8 +93,8 @@ def _failure(actions: Sequence[Action], failures: Path, code: int) -> BuildError
         if log.is_file():
             text = log.read_text(encoding="utf-8", errors="replace")
             return ActionFailedError(
-                f"{action.kind} {action.subject} for {action.arch} failed; its log is {log}, "
-                f"and 'sh {log}.sh' runs it again",
+                f"{action.kind} {action.subject} for {action.arch} failed; its log is {log}; "
+                f"run it again with: sh {shlex.quote(f'{log}.sh')}",
                 text,
             )
     return BuildError(f"ninja exited with {code} before any action failed; is the disk full?")
