@@ -193,16 +193,22 @@ def write_tiny_project(folder: Path) -> TinyProject:
     return project
 
 
+@pytest.fixture(scope="session")
+def write_tiny() -> Callable[[Path], TinyProject]:
+    """Return what writes a tiny project into any folder."""
+    return write_tiny_project
+
+
 MakeTinyProject = Callable[..., TinyProject]
 """Makes a tiny project in the folder of that name."""
 
 
 @pytest.fixture
-def tiny_sources(tmp_path: Path) -> MakeTinyProject:
+def tiny_sources(write_tiny: Callable[[Path], TinyProject], tmp_path: Path) -> MakeTinyProject:
     """Return what makes a tiny project, for tests that build nothing."""
 
     def make(name: str = "tiny") -> TinyProject:
-        return write_tiny_project(tmp_path / name)
+        return write_tiny(tmp_path / name)
 
     return make
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from polywheel_builder.planner import make_plan
 from polywheel_builder.project import read_project
 from polywheel_builder.toolchains.gcc import Gcc
 from polywheel_builder.workshop import Workshop
+from polywheel_index.torch_headers import stable_headers
 
 SMALL = """\
 matrix: 1
@@ -104,3 +107,44 @@ def plan_of(workshop: Workshop) -> PlanOf:
         return make_plan(matrix, project, make_cells(matrix, project), at)
 
     return plan
+
+
+@pytest.fixture(scope="session")
+def torch_headers(polywheel_cache: Path) -> Path:
+    """Return torch 2.10's stable headers, which the session's cache holds from now on."""
+    return stable_headers("2.10", polywheel_cache)
+
+
+@pytest.fixture
+def cold_cache(polywheel_cache: Path, torch_headers: Path, tmp_path: Path) -> Path:
+    """Return a cache of the test's own: empty, but for torch's headers."""
+    folder = tmp_path / "cold cache"
+    place = torch_headers.relative_to(polywheel_cache)
+    shutil.copytree(polywheel_cache / place.parts[0], folder / place.parts[0])
+    return folder
+
+
+@pytest.fixture(scope="session")
+def built_cache(
+    polywheel_cache: Path,
+    torch_headers: Path,
+    run_polywheel: Any,
+    write_tiny: Any,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """Return a cache in which a tiny project has been built, and with it what all projects share."""
+    cache = tmp_path_factory.mktemp("built") / "cache"
+    place = torch_headers.relative_to(polywheel_cache)
+    shutil.copytree(polywheel_cache / place.parts[0], cache / place.parts[0])
+    tiny = write_tiny(tmp_path_factory.mktemp("built-tiny"))
+    done = run_polywheel("build", cwd=tiny.folder, env={"POLYWHEEL_CACHE": str(cache)})
+    assert done.returncode == 0, done.stderr
+    return cache
+
+
+@pytest.fixture
+def warm_cache(built_cache: Path, tmp_path: Path) -> Path:
+    """Return a cache of the test's own in which a tiny project has been built."""
+    folder = tmp_path / "warm cache"
+    shutil.copytree(built_cache, folder)
+    return folder
