@@ -30,10 +30,17 @@ def detect(machine: Machine, environment: tuple[str, ...]) -> AmdFacts:
     devices = _devices(machine, tried, notes)
     rocm = _installed(machine, tried) if devices else None
     notes += _remarks(env, devices, rocm)
-    if "GPU-" not in env.get(ROCR, "") + env.get(HIP, ""):
-        # An id that no mask needs identifies the machine, and a record may be published.
-        devices = tuple(replace(device, uuid="") for device in devices)
-    return AmdFacts(devices, rocm, tried, env, tuple(notes))
+    return AmdFacts(_without_needless_uuids(devices, env), rocm, tried, env, tuple(notes))
+
+
+def _without_needless_uuids(devices: tuple[AmdDevice, ...], env: dict[str, str]) -> tuple[AmdDevice, ...]:
+    """Drop the ids that no mask names: they identify a machine, and a record may be published."""
+    entries = f"{env.get(ROCR, '')},{env.get(HIP, '')}".lower().split(",")
+    named = tuple(entry.strip() for entry in entries if entry.strip().startswith("gpu-"))
+    return tuple(
+        device if named and device.uuid.lower().startswith(named) else replace(device, uuid="")
+        for device in devices
+    )
 
 
 def _devices(machine: Machine, tried: dict[str, str], notes: list[Note]) -> tuple[AmdDevice, ...]:

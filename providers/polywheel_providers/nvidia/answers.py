@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 _NO_DEVICE = 100
 """`CUDA_ERROR_NO_DEVICE`: libcuda works and there is nothing to use."""
+UNSUPPORTED_COMPAT = "cuda-compat does not support this GPU"
+"""What `CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE` means."""
 _ERRORS = {
     ("nvmlInit", 9): "the driver is not loaded",
     ("nvmlInit", 12): "the library did not load",
     ("nvmlInit", 18): "the library and the loaded kernel module are of different driver versions",
     ("cuInit", 34): "only CUDA's stub library is there",
     ("cuInit", 803): "the library and the loaded kernel module are of different driver versions",
-    ("cuInit", 804): "cuda-compat does not support this GPU",
+    ("cuInit", 804): UNSUPPORTED_COMPAT,
 }
 
 

@@ -127,9 +127,16 @@ def _by_bus(devices: tuple[Seen, ...]) -> tuple[Seen, ...]:
 def _cuda_version(readings: tuple[Reading, ...]) -> CudaVersion | None:
     """Take libcuda's word where it works, since a cuda-compat library may stand before the driver's own.
 
-    A table entry yields to a version that a program of the driver printed.
+    NVML repeats what that library says even where it does not work, so then the driver's number decides. A
+    table entry yields to a version that a program of the driver printed.
     """
+    if not readings:
+        return None
+    from .answers import UNSUPPORTED_COMPAT  # noqa: PLC0415 (as above)
+
     by_source = {reading.source: reading.cuda for reading in readings if reading.cuda is not None}
+    if any(each.source == "libcuda" and UNSUPPORTED_COMPAT in each.problem for each in readings):
+        return _by_driver(readings)
     asked = [source for source in by_source if source not in ("kernel module", "tegra release")]
     works = any(each.source == "libcuda" and not each.problem for each in readings)
     if works and "libcuda" in by_source:
@@ -249,11 +256,26 @@ def _order_is_guessed(facts: NvidiaFacts) -> bool:
 
 
 def _without_needless_uuids(facts: NvidiaFacts) -> NvidiaFacts:
-    """Drop the UUIDs that no mask needs: they identify a machine, and a record may be published."""
-    if names_uuids(facts.env.get(MASK, "")):
-        return facts
+    """Drop the UUIDs that the mask does not name: they identify a machine, and a record may be published.
+
+    Under a mask of UUIDs the kind alone is left of them, which tells a withheld one from an unknown one.
+    """
+    entries = [entry.strip() for entry in facts.env.get(MASK, "").split(",")]
+    prefixes = tuple(entry.partition("/")[0].replace("MIG-GPU-", "GPU-") for entry in entries if "-" in entry)
+    named = names_uuids(facts.env.get(MASK, ""))
+
+    def kept(uuid: str) -> str:
+        spellings = (uuid, f"MIG-{uuid.removeprefix('GPU-')}")
+        if named and any(spelling.startswith(prefixes) for spelling in spellings):
+            return uuid
+        return uuid[:4] if named else ""
+
     devices = tuple(
-        replace(device, uuid="", mig=tuple(MigInstance("", each.name) for each in device.mig))
+        replace(
+            device,
+            uuid=kept(device.uuid),
+            mig=tuple(MigInstance(kept(each.uuid), each.name) for each in device.mig),
+        )
         for device in facts.devices
     )
     return replace(facts, devices=devices)

@@ -6,6 +6,7 @@
  * -DHANG           never comes back from cuInit
  * -DCRASH          dies of SIGSEGV in cuInit, after the version was told
  * -DNO_DEVICE      CUDA_ERROR_NO_DEVICE
+ * -DNO_COMPAT      CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE
  * -DGARBAGE        answers, and none of it can be true
  * -DFLOOD          writes without end to stdout
  * -DMIG_INSTANCE   the MIG instance that CUDA_VISIBLE_DEVICES names, none without
@@ -62,6 +63,8 @@ int cuInit(unsigned flags) {
     *(volatile int *)0 = 1;
 #elif defined(NO_DEVICE)
     return 100;
+#elif defined(NO_COMPAT)
+    return 804;
 #elif defined(FLOOD)
     for (;;) puts("cuInit");
 #elif defined(MIG_INSTANCE)

@@ -36,7 +36,7 @@ def test_uuids_stay_out_of_a_record_unless_a_mask_names_one(driven: Driven, made
     assert {device.uuid for device in nvidia.probe(made(UNAME)).devices} == {""}
     facts = nvidia.probe(made(UNAME, CUDA_VISIBLE_DEVICES="GPU-eee1"))
     assert [device.visible for device in nvidia.devices(facts)] == [True, False]
-    assert all(device.uuid.startswith("GPU-e") for device in facts.devices)
+    assert [device.uuid for device in facts.devices] == ["GPU-", "GPU-eee1dfbc-0a0f-6ad8-5ff6-dc942a8b9d98"]
 
 
 def test_a_mig_gpu_hides_the_whole_gpus(driven: Driven, made: Made) -> None:
@@ -129,6 +129,15 @@ def test_cuda_compat_raises_the_version(driven: Driven, made: Made) -> None:
     facts = nvidia.probe(made(compat, LD_LIBRARY_PATH="/usr/local/cuda-12.8/compat"))
     assert facts.cuda == (12, 8)
     assert "nvidia-cuda-compat" in {note.code for note in facts.notes}
+
+
+def test_a_cuda_compat_that_does_not_support_the_gpu_raises_nothing(driven: Driven, made: Made) -> None:
+    driven(NVML, "nvidia_ml.c")  # NVML asks that same libcuda, and says 12.8
+    driven(CUDA, "cuda.c", "NO_COMPAT", "VERSION=13000")
+    compat = {**UNAME, "usr/local/cuda/compat/libcuda.so.1": b"", "sys/module/nvidia/version": "550.54.15\n"}
+    facts = nvidia.probe(made(compat, LD_LIBRARY_PATH="/usr/local/cuda/compat"))
+    assert facts.cuda == (12, 8), "of driver 570.86.10"
+    assert "cuda-compat does not support this GPU" in facts.notes[0].message
 
 
 @pytest.mark.parametrize(
