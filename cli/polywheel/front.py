@@ -97,7 +97,8 @@ class _Version(argparse.Action):
         from importlib.metadata import version  # noqa: PLC0415
 
         del namespace, values, option_string
-        parser.exit(message=f"polywheel {version('polywheel')}\n")
+        sys.stdout.write(f"polywheel {version('polywheel')}\n")
+        parser.exit()
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
