@@ -25,7 +25,6 @@ from polywheel_variants.wheel_name import NULL_LABEL, WheelName
 
 _VARIANTS = re.compile(r".+-(?P<version>[^-]+)-variants\.json")
 _SDIST = re.compile(r".+-(?P<version>[^-]+)\.(?:tar\.gz|zip)")
-_SHOWN_TAGS = 3
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ class Choice:
     ranking: tuple[str | None, ...]
     """The compatible labels of the chosen version, best first; None is the plain wheel."""
     rejected: tuple[Rejected, ...]
-    """Of the chosen version and those above it; of every version when nothing is chosen."""
+    """Of the chosen version and those above it that were asked for; of every version when none is chosen."""
     warnings: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -210,40 +209,32 @@ def choose(listing: Listing, specifier: SpecifierSet, target: Target, variants_o
     """
     allowed = set(specifier.filter(listing.wheels))
     rejected = list(listing.unnamed)
+    unasked: list[Rejected] = []
     warnings: list[str] = []
     for version in sorted(listing.wheels.keys() | listing.sdists, reverse=True):
-        if version not in allowed:
-            rejected += _excluded(listing.wheels.get(version, ()), specifier)
-            if version in listing.wheels or not specifier.contains(version):
-                continue
-        release = _Release(version, target, is_pinned(specifier), variants_of)
-        found = release.choose(listing.wheels.get(version, ()))
+        candidates = listing.wheels.get(version, ())
+        if not specifier.contains(version, prereleases=True):
+            unasked += (_rejection(one, "specifier", f"{version} is not {specifier}") for one in candidates)
+            continue
+        if candidates and version not in allowed:
+            reason = f"{version} is a pre-release, which nobody asked for"
+            rejected += (_rejection(one, "prerelease", reason) for one in candidates)
+            continue
+        found = _Release(version, target, is_pinned(specifier), variants_of).choose(candidates)
         rejected += found.rejected
         warnings += found.warnings
         if found.chosen is not None:
             return Choice(found.chosen, found.ranking, tuple(rejected), tuple(warnings))
-        if version in listing.sdists:
+        if version in listing.sdists and not version.is_prerelease:
             warnings.append(
                 f"{version} has a source distribution and no wheel that fits: pip and uv would build it"
             )
-    return Choice(None, (), tuple(rejected), tuple(warnings))
+    return Choice(None, (), (*rejected, *unasked), tuple(warnings))
 
 
 def is_pinned(specifier: SpecifierSet) -> bool:
     """Whether a specifier names exactly one version (PEP 592: only then may a yanked file be taken)."""
     return any(one.operator in {"==", "==="} and not one.version.endswith(".*") for one in specifier)
-
-
-def _excluded(candidates: Iterable[Candidate], specifier: SpecifierSet) -> list[Rejected]:
-    """Say of a version that the requirement leaves out whether its being a pre-release is why."""
-    out = []
-    for candidate in candidates:
-        if specifier.contains(candidate.version, prereleases=True):
-            code, reason = "prerelease", f"{candidate.version} is a pre-release, which nobody asked for"
-        else:
-            code, reason = "specifier", f"{candidate.version} is not {specifier}"
-        out.append(_rejection(candidate, code, reason))
-    return out
 
 
 def _rejection(candidate: Candidate, code: str, reason: str) -> Rejected:
@@ -301,10 +292,11 @@ class _Release:
     def _tag_refusal(self, candidate: Candidate) -> Rejected:
         name = candidate.name
         if set(name.platform.split(".")).isdisjoint(self.target.platforms):
-            shown = ", ".join(self.target.platforms[:_SHOWN_TAGS])
-            more = ", ..." if len(self.target.platforms) > _SHOWN_TAGS else ""
+            best, *older = self.target.platforms
             return _rejection(
-                candidate, "platform", f"is for {name.platform}, this platform takes {shown}{more}"
+                candidate,
+                "platform",
+                f"is for {name.platform}, here {best}{' or older' if older else ''} fits",
             )
         own = self.target.tags[0].rpartition("-")[0]
         return _rejection(

@@ -160,6 +160,12 @@ def test_specifiers_and_pre_releases(specifier: str, expected: str | None) -> No
     assert name_of(chosen_from(names, specifier)) == expected
 
 
+def test_versions_nobody_asked_for_are_told_only_when_nothing_fits() -> None:
+    names = [PLAIN, "demo-2-py3-none-any.whl", "demo-3rc1-py3-none-any.whl"]
+    assert codes(chosen_from(names, "<2")) == {}
+    assert codes(chosen_from(names, ">4")) == dict.fromkeys(names, "specifier")
+
+
 def test_a_pre_release_is_taken_where_nothing_else_is() -> None:
     assert name_of(chosen_from(["demo-3rc1-py3-none-any.whl"])) == "demo-3rc1-py3-none-any.whl"
     choice = chosen_from([PLAIN, "demo-3rc1-py3-none-any.whl"])
@@ -220,7 +226,8 @@ def test_a_source_distribution_in_the_way_is_told() -> None:
     assert choice.warnings == (
         "2 has a source distribution and no wheel that fits: pip and uv would build it",
     )
-    assert chosen_from([PLAIN, "demo-1.tar.gz"]).warnings == ()
+    assert chosen_from([PLAIN, "demo-1.tar.gz", "demo-2rc1.tar.gz"]).warnings == ()
+    assert chosen_from([PLAIN, "demo-2.tar.gz"], "<2").warnings == ()
 
 
 def test_nothing_at_all_is_an_answer() -> None:
