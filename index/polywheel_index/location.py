@@ -55,6 +55,8 @@ def open_index(location: str, client: HttpClient) -> Index:
 def _open_folder(folder: Path) -> Index:
     if not folder.is_dir():
         raise MissingError(f"index {str(folder)!r}: no such folder")
+    if any(folder.glob("*.whl")):
+        return FlatFolder(folder.resolve())
     for root in (folder / "simple", folder):
         if any((root / page).is_file() for page, _ in _PAGES) or any(root.glob("*/index.html")):
             return SiteFolder(root.resolve())

@@ -57,6 +57,8 @@ def test_a_site_without_json_is_read_as_html(site: Path, client: HttpClient) -> 
 def test_a_flat_folder_is_an_index(make_wheel: MakeWheel, tmp_path: Path, client: HttpClient) -> None:
     names = [FILE, "demo_kit-2+local-py3-none-any.whl", "other-1-py3-none-any.whl"]
     wheels = [make_wheel(name, requires_python=">=3.10", folder=tmp_path / "flat") for name in names]
+    (tmp_path / "flat" / "report").mkdir()
+    (tmp_path / "flat" / "report" / "index.html").write_text("not an index")
     (tmp_path / "flat" / "Demo.Kit-3.tar.gz").write_bytes(b"source")
     (tmp_path / "flat" / "demo_kit-4-py3-none-any.whl").write_bytes(b"no wheel")
     index = open_index(str(tmp_path / "flat"), client)
