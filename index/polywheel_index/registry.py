@@ -7,7 +7,6 @@ index that pip itself falls back on. No host is written here.
 from __future__ import annotations
 
 import ast
-import importlib
 import os
 import re
 import subprocess
@@ -19,6 +18,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from polywheel_variants.errors import BadInputError, MissingError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 _NAMED = re.compile(r"[A-Za-z0-9._-]+=(?P<url>.+)")
 """uv lets an index have a name: `internal=https://...`."""
@@ -95,9 +99,8 @@ def uv_default_index(text: str, *, source: str) -> str | None:
 
     Raises BadInputError, naming `source`, for text that is no TOML.
     """
-    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        table: dict[str, Any] = toml.loads(text)
+        table: dict[str, Any] = tomllib.loads(text)
     except ValueError as error:  # TOMLDecodeError is one
         raise BadInputError(f"{source}: not TOML: {error}") from None
     indexes = table.get("index", [])
