@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from polywheel_builder.action import Action
 from polywheel_builder.store import Cost, Store
+from polywheel_variants.atomic_file import replacing
 
 _FIRST_GUESS = {
     "compile": Cost(10.0, 600.0),
@@ -47,10 +47,9 @@ class CostBook:
             if cost is not None:
                 self.costs[_about(action)] = cost
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
         rows = {name: (cost.seconds, cost.memory_mb) for name, cost in sorted(self.costs.items())}
-        scratch.write_text(json.dumps(rows))
-        scratch.replace(self.path)
+        with replacing(self.path) as stream:
+            stream.write(json.dumps(rows).encode())
 
 
 def _about(action: Action) -> str:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from polywheel_variants.atomic_file import replacing
+
 _FORMAT = 2
 _RACY_NS = 2_000_000_000  # a file changed this recently may change again within one clock tick
 _INCLUDE = re.compile(
@@ -50,9 +52,8 @@ class Memo:
         if kept == self.entries and self.path.exists():
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
-        scratch.write_text(json.dumps({"format": _FORMAT, "entries": kept}))
-        scratch.replace(self.path)
+        with replacing(self.path) as stream:
+            stream.write(json.dumps({"format": _FORMAT, "entries": kept}).encode())
 
     def digest(self, path: str | Path) -> str:
         """Return the SHA-256 of a file's bytes, in hex. Raises OSError."""

@@ -7,10 +7,8 @@ URL ever changes its bytes. The pages are swapped after them, and only then does
 from __future__ import annotations
 
 import hashlib
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -25,6 +23,7 @@ from polywheel_index.published_wheel import (
     read_wheels,
     variants_filename,
 )
+from polywheel_variants.atomic_file import SUFFIX, replacing
 from polywheel_variants.errors import BadInputError, MissingError
 
 MARKER = "polywheel-site.json"
@@ -33,7 +32,6 @@ MARKER = "polywheel-site.json"
 _MARKER_TEXT = b'{"schema": "polywheel/site/1"}\n'
 _LOCK = ".polywheel-site.lock"
 _LOCK_TIMEOUT_S = 60.0
-_TEMPORARY = ".tmp"
 _BLOCK = 1024 * 1024
 
 
@@ -162,11 +160,13 @@ def _put(out: Path, place: str, content: bytes | PublishedWheel) -> int:
     target = out / place
     if isinstance(content, PublishedWheel):
         if not target.is_file() or hash_file(target)[0] != content.sha256:
-            with _replacing(target) as stream:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(target) as stream:
                 _copy(content, stream)
         return content.size
     if not target.is_file() or target.read_bytes() != content:
-        with _replacing(target) as stream:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(target) as stream:
             stream.write(content)
     return len(content)
 
@@ -182,20 +182,8 @@ def _copy(wheel: PublishedWheel, stream: IO[bytes]) -> None:
         raise BadInputError(f"{wheel.path}: changed while it was published; run the command again")
 
 
-@contextmanager
-def _replacing(target: Path) -> Iterator[IO[bytes]]:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = target.with_name(f".{target.name}.{os.getpid()}{_TEMPORARY}")
-    try:
-        with scratch.open("wb") as stream:
-            yield stream
-        scratch.replace(target)
-    finally:
-        scratch.unlink(missing_ok=True)
-
-
 def _is_temporary(path: Path) -> bool:
-    return path.name.startswith(".") and path.name.endswith(_TEMPORARY)
+    return path.name.startswith(".") and path.name.endswith(SUFFIX)
 
 
 def _sweep(out: Path, wanted: set[str]) -> tuple[str, ...]:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import hashlib
 import io
 import lzma
-import os
 import stat
 import struct
 import time
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO
 
+from polywheel_variants.atomic_file import replacing
 from polywheel_variants.errors import BadInputError
 from polywheel_variants.metadata import VariantMetadata
 from polywheel_variants.record import RecordRow, to_csv
@@ -57,24 +56,12 @@ def write_wheel(folder: Path, name: WheelName, members: Iterable[Member], *, epo
     """
     target = folder / name.filename
     in_order = sorted(members, key=lambda one: (one.path.startswith(f"{name.dist_info}/"), one.path))
-    with _replacing(target) as stream, zipfile.ZipFile(stream, "w") as archive:
+    with replacing(target) as stream, zipfile.ZipFile(stream, "w") as archive:
         rows = [_add(archive, member, epoch) for member in in_order]
         record = f"{name.dist_info}/RECORD"
         rows.append(RecordRow(record, None, None))
         _add(archive, Member(record, to_csv(rows)), epoch)
     return target
-
-
-@contextmanager
-def _replacing(target: Path) -> Iterator[IO[bytes]]:
-    """Write beside the target and rename over it, so that a reader never sees half a file."""
-    scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with scratch.open("wb") as stream:
-            yield stream
-        scratch.replace(target)
-    finally:
-        scratch.unlink(missing_ok=True)
 
 
 def _add(archive: zipfile.ZipFile, member: Member, epoch: int) -> RecordRow:
