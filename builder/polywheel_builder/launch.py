@@ -47,6 +47,7 @@ def _run(action: dict[str, object], scratch: str) -> int:
     code, log, memory_mb = _call(command, str(action["stdin"]), scratch)
     if code == 0:
         log += _unexpected(scratch, _texts(action["allowed"]))
+        log += "" if os.path.exists(out) else "the command succeeded without making its output\n"
         code = 1 if log else 0
     if code != 0:
         _keep_failure(action, log or f"the command exited with {code} and said nothing\n")
@@ -77,15 +78,18 @@ def _call(command: list[str], stdin: str, scratch: str) -> tuple[int, str, float
     with tempfile.TemporaryFile("w+", dir=scratch) as source:
         source.write(stdin)
         source.seek(0)
-        done = subprocess.run(
-            command,
-            stdin=source,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=scratch,
-            env=environment,
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                command,
+                stdin=source,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd=scratch,
+                env=environment,
+                check=False,
+            )
+        except OSError as error:
+            return 127, f"{command[0]} does not run: {error.strerror}\n", 0.0
     log = done.stdout.decode("utf-8", "replace") if done.returncode else ""
     return done.returncode, log, _peak_memory_mb()
 
