@@ -130,10 +130,8 @@ def test_a_signal_stops_the_build_and_its_steps(
     number: signal.Signals, tiny_project: Any, start: Start, warm_cache: Path
 ) -> None:
     tiny = tiny_project()
-    for source in range(12):
-        tiny.write(
-            f"csrc/more{source}.cpp", f"#include <sstream>\nint more{source}() {{ return {source}; }}\n"
-        )
+    for source in range(8):
+        tiny.write(f"csrc/more{source}.cpp", f"int more{source}() {{ return {source}; }}\n")
     process = start(tiny)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("[1/")
