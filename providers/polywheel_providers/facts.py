@@ -9,13 +9,14 @@ from __future__ import annotations
 from importlib import import_module
 
 from .cpu import CpuFacts, cpu_from_fields, notes_from_fields
-from .frozen import dataclass, field
-from .record import Fields, fields_as_json
+from .frozen import dataclass, field, fields_as_json
 from .vendor import VENDORS, Note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from .record import Fields
 
 FACTS_VERSION = 1
 """The record's version, its first key; a reader refuses any other."""
@@ -36,7 +37,7 @@ class Facts:
     cpu: CpuFacts
     """The processor's cores."""
     nvidia: Any = None
-    """`polywheel_providers.nvidia`'s facts; `None` when the vendor was not asked about."""
+    """`polywheel_providers.nvidia`'s facts; `None` where there is no sign of the vendor."""
     amd: Any = None
     """`polywheel_providers.amd`'s facts."""
     intel: Any = None
@@ -67,6 +68,8 @@ def from_json(value: object, where: str = "facts") -> Facts:
 
     Raises `ValueError` with one line that names the key, what was expected and what was found.
     """
+    from .record import Fields  # noqa: PLC0415 (a live machine reads no record)
+
     fields = Fields(value, where)
     version = fields.integer("facts")
     if version != FACTS_VERSION:

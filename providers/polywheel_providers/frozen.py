@@ -108,9 +108,25 @@ def field_names(value: object) -> tuple[str, ...]:
     return tuple(getattr(value, "__dataclass_fields__", ()))
 
 
+def as_json(value: object) -> object:
+    """Turn dataclasses, mappings and sequences into plain JSON values, keys in their given order."""
+    if field_names(value):
+        return fields_as_json(value)
+    if isinstance(value, dict):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [as_json(item) for item in value]
+    return value
+
+
+def fields_as_json(value: object) -> dict[str, object]:
+    """Turn a dataclass into a JSON object, its fields in their declared order."""
+    return {name: as_json(getattr(value, name)) for name in field_names(value)}
+
+
 if TYPE_CHECKING:
     from dataclasses import dataclass, field, replace
 else:
     dataclass, field, replace = _dataclass, _field, _replace
 
-__all__ = ["dataclass", "field", "field_names", "replace"]
+__all__ = ["as_json", "dataclass", "field", "field_names", "fields_as_json", "replace"]

@@ -6,6 +6,7 @@ from time import perf_counter
 
 from .cpu import CpuFacts
 from .facts import Facts, namespace_module
+from .signs import graphics_vendors, has_sign
 from .vendor import VENDORS, Note
 
 TYPE_CHECKING = False
@@ -43,7 +44,8 @@ def probe(machine: Machine) -> Facts:
             elapsed[namespace] = round((perf_counter() - begun) * 1000, 3)
 
     cpu = timed(architecture, lambda: _probe_cpu(machine, architecture))
-    vendors = {name: timed(name, _vendor_probe(name, machine)) for name in VENDORS}
+    graphics = graphics_vendors(machine)
+    vendors = {name: timed(name, _vendor_probe(name, machine, graphics)) for name in VENDORS}
     return Facts(
         uname.system,
         uname.machine,
@@ -64,8 +66,12 @@ def architecture_of(machine_name: str) -> str:
     return "aarch64" if name in AARCH64 else name
 
 
-def _vendor_probe(namespace: str, machine: Machine) -> Callable[[], Any]:
-    return lambda: namespace_module(namespace).probe(machine)
+def _vendor_probe(namespace: str, machine: Machine, graphics: frozenset[str]) -> Callable[[], Any]:
+    def read() -> Any:
+        vendor = namespace_module(namespace)
+        return vendor.probe(machine) if has_sign(machine, namespace, vendor.ENVIRONMENT, graphics) else None
+
+    return read
 
 
 def _probe_cpu(machine: Machine, architecture: str) -> CpuFacts:

@@ -1,8 +1,8 @@
-"""Reading and writing frozen dataclasses as JSON, strictly: every problem names the key it is at."""
+"""Writing records as JSON (`as_json`) and reading them, strictly: a problem names the key it is at."""
 
 from __future__ import annotations
 
-from .frozen import field_names
+from .frozen import as_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,22 +10,6 @@ if TYPE_CHECKING:
 
 _HUGE = 1e300
 """Beyond any real measure; the comparison also refuses NaN and infinity, which JSON cannot hold."""
-
-
-def as_json(value: object) -> object:
-    """Turn dataclasses, mappings and sequences into plain JSON values, keys in their given order."""
-    if field_names(value):
-        return fields_as_json(value)
-    if isinstance(value, dict):
-        return {str(key): as_json(item) for key, item in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [as_json(item) for item in value]
-    return value
-
-
-def fields_as_json(value: object) -> dict[str, object]:
-    """Turn a dataclass into a JSON object, its fields in their declared order."""
-    return {name: as_json(getattr(value, name)) for name in field_names(value)}
 
 
 class Fields:
@@ -133,7 +117,7 @@ class Fields:
 
     def child(self, key: str) -> Fields:
         """Return a nested object, to be read in turn."""
-        return Fields(self.take(key), f"{self.where}.{key}")
+        return Fields(self.take(key), _place(self.where, key))
 
     def optional_child(self, key: str) -> Fields | None:
         """Return a nested object, or `None` for null."""
@@ -145,7 +129,7 @@ class Fields:
     def children(self, key: str) -> Iterator[Fields]:
         """Yield the objects of a list, to be read in turn."""
         for place, item in enumerate(self._list(key)):
-            yield Fields(item, f"{self.where}.{key}[{place}]")
+            yield Fields(item, f"{_place(self.where, key)}[{place}]")
 
     def done(self) -> None:
         """Raise when a key was not asked for: a misspelt key must not silently mean nothing."""
@@ -159,7 +143,12 @@ class Fields:
         return value
 
     def _wrong(self, key: str, expected: str, value: object) -> ValueError:
-        return ValueError(f"{self.where}.{key}: expected {expected}, found {_kind(value)}")
+        return ValueError(f"{_place(self.where, key)}: expected {expected}, found {_kind(value)}")
+
+
+def _place(where: str, key: str) -> str:
+    """Name a key below a place; a key that is no word is quoted, since it may hold anything."""
+    return f"{where}.{key}" if key.isidentifier() and key.isascii() else f"{where}[{key!r}]"
 
 
 def _kind(value: object) -> str:
@@ -173,3 +162,6 @@ def _kind(value: object) -> str:
     if isinstance(value, str):
         return f"the text {value[:40]!r}"
     return "a list" if isinstance(value, list) else "an object"
+
+
+__all__ = ["Fields", "as_json"]

@@ -55,7 +55,7 @@ class Vendor(Protocol):
     """The functions and constants of one vendor's package; all pure but `probe`.
 
     The facts type is the vendor's own frozen dataclass, of JSON-able fields (text, numbers, booleans,
-    null, tuples, text maps, nested dataclasses) that `record.as_json` writes; it holds `devices`, a tuple,
+    null, tuples, text maps, nested dataclasses) that `frozen.as_json` writes; it holds `devices`, a tuple,
     `notes: tuple[Note, ...]`, and in `env: dict[str, str]` those of the variables named by `ENVIRONMENT` that
     were set: masks and overrides are facts, and `supported` reads them from there.
     """

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polywheel_providers.record import Fields, as_json
+from polywheel_providers.frozen import as_json
+from polywheel_providers.record import Fields
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
 )
 
 
@@ -69,6 +71,11 @@ def test_missing_and_unknown_keys_are_named() -> None:
     assert fields.integer("a") == 1
     with pytest.raises(ValueError, match=r"^facts: unknown key 'b'$"):
         fields.done()
+
+
+def test_a_key_that_is_no_word_is_quoted() -> None:
+    with pytest.raises(ValueError, match=r"^facts\.key\['a\\nb'\]: expected a number, found null$"):
+        Fields({"key": {"a\nb": None}}, "facts").number_map("key")
 
 
 def test_a_list_of_objects_is_named_by_place() -> None:

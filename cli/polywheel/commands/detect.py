@@ -148,12 +148,12 @@ def _tried(facts: Facts) -> tuple[str, list[str]]:
     """One line a vendor: its sources and what each gave, then the variables that were set."""
     lines = []
     for name in VENDORS:
-        vendor_facts = getattr(facts, name)
-        if vendor_facts is None:
-            continue
-        said = [f"{source}: {outcome}" for source, outcome in vendor_facts.tried.items()]
-        said += [f"{variable}={value}" for variable, value in vendor_facts.env.items()]
-        lines.append(_printable(f"{name}: {'; '.join(said) or 'no sign of a device or a driver'}"))
+        if (vendor_facts := getattr(facts, name)) is not None:
+            said = [f"{source}: {outcome}" for source, outcome in vendor_facts.tried.items()]
+            said += [f"{variable}={value}" for variable, value in vendor_facts.env.items()]
+            lines.append(_printable(f"{name}: {'; '.join(said) or 'nothing answered'}"))
+        elif name in facts.elapsed_ms:
+            lines.append(f"{name}: no sign of a device or a driver")
     return "Tried", lines or ["nothing: the machine was described, not probed"]
 
 
