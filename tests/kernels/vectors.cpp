@@ -174,10 +174,10 @@ void check_group() {
 }
 
 template <int R>
-void check_shared_vectors() {
-  check_group<HeadGroup<R, 1>>();
+void check_groups() {
+  check_group<HeadGroup<R, 2>>();
   if constexpr (R < kLanes) {
-    check_shared_vectors<2 * R>();
+    check_groups<2 * R>();
   }
 }
 
@@ -190,8 +190,8 @@ int main() {
   check_round_trip<Float16>();
   check_rounding<BFloat16>(0x7F80);
   check_rounding<Float16>(0x7C00);
-  check_shared_vectors<1>();
-  check_group<HeadGroup<1, 2>>();
+  check_group<HeadGroup<kLanes, 1>>();
+  check_groups<1>();
   if (failures == 0) {
     std::printf("all right with %d lanes\n", kLanes);
   }

@@ -1,9 +1,9 @@
 // The inner loops of flash_decode: a block of keys and values against the query heads that share them.
 //
-// Scores. A vector's lanes hold query heads, and R neighbouring depths of each where the heads alone would
-// not fill it: lane h * R + j is head h at depth d + j. One load repeats R floats of a key over all lanes,
-// so a key is read once for all heads and scores need no sum over a whole register. They come out as a plain
-// array [key][head], which softmax walks in full vectors whatever the number of heads.
+// Scores. A vector's lanes hold query heads, and R neighbouring depths of each: lane h * R + j is head h at
+// depth d + j. One load repeats R floats of a key over all lanes and serves V vectors of heads, so a key is read
+// once for all heads, and no sum goes over a whole register. Scores come out as a plain array [key][head], which
+// softmax walks in full vectors whatever the number of heads.
 //
 // Values. Lanes hold depths; a tile of heads x vectors stays in registers over the whole block of keys.
 #pragma once
@@ -59,13 +59,14 @@ POLYWHEEL_INLINE int64_t piece_offset(int64_t index, int64_t width, int64_t leng
 
 POLYWHEEL_INLINE int64_t pieces(int64_t length, int64_t width) { return (length + width - 1) / width; }
 
-/// Heads in one group: kLanes / R where R depths of each share a vector, else V vectors of heads.
+/// The heads that V vectors hold, R depths of each side by side.
 template <int R, int V>
 struct HeadGroup {
-  static_assert(R == 1 || V == 1);
   static constexpr int kHeads = V * kLanes / R;
-  /// Keys whose sums fit in the registers beside the query and one repeated key.
-  static constexpr int kTileKeys = 8 / V;
+  /// Keys whose sums fit in the registers beside the query and one repeated key; AVX-512 has 32 registers.
+  static constexpr int kTileKeys = kLanes == 16 ? 8 : 8 / V;
+  /// Vectors that one key's scores fill; fewer heads than lanes share one vector with other keys' scores.
+  static constexpr int kScoreVectors = kHeads > kLanes ? kHeads / kLanes : 1;
 
   /// Floats of a query of this depth as `arrange_query` writes it.
   static int64_t query_floats(int64_t depth) { return pieces(depth, R) * V * kLanes; }
@@ -74,7 +75,7 @@ struct HeadGroup {
   static void arrange_query(const float* query, int64_t depth, float factor, int head, float* arranged) {
     for (int64_t piece = 0; piece < pieces(depth, R); ++piece) {
       const int64_t offset = piece_offset(piece, R, depth);
-      float* to = arranged + piece * V * kLanes + head * R;
+      float* to = arranged + (piece * kHeads + head) * R;
       for (int j = 0; j < R; ++j) {
         to[j] = offset + j < piece * R ? 0.0f : query[offset + j] * factor;
       }
@@ -94,35 +95,33 @@ struct HeadGroup {
   }
 
   /// Turns scores into weights 2^(score - maximum), raises `maximum`, and adds the weights to `total`, all
-  /// per head in kLanes * V lanes (lanes equal modulo kHeads hold parts of one total, the same maximum).
-  /// Writes the factor that older sums are to be scaled by, per head.
+  /// per head in kScoreVectors vectors: lanes equal modulo kHeads hold the same maximum, and parts of one
+  /// total. Writes the factor that older sums are to be scaled by, per head.
   POLYWHEEL_NOINLINE static void soften(float* scores, int keys, float* maximum, float* total, float* rescale) {
-    const int count = static_cast<int>(pieces(keys * kHeads, V * kLanes));
-    for (int i = keys * kHeads; i < count * V * kLanes; ++i) {
+    constexpr int kStep = kScoreVectors * kLanes;
+    const int end = static_cast<int>(pieces(keys * kHeads, kStep)) * kStep;
+    for (int i = keys * kHeads; i < end; ++i) {
       scores[i] = -std::numeric_limits<float>::infinity();
     }
-    for (int v = 0; v < V; ++v) {
-      const Vec old = load(maximum + v * kLanes);
+    for (int lane = 0; lane < kStep; lane += kLanes) {
+      const Vec old = load(maximum + lane);
       Vec top = old;
-      for (int i = 0; i < count; ++i) {
-        top = max(load(scores + (i * V + v) * kLanes), top);
+      for (int i = lane; i < end; i += kStep) {
+        top = max(load(scores + i), top);
       }
-      if constexpr (V == 1) {
-        top = fold<kHeads>(top, [](Vec a, Vec b) { return max(a, b); });
-      }
-      store(maximum + v * kLanes, top);
+      top = fold<kHeads>(top, [](Vec a, Vec b) { return max(a, b); });
+      store(maximum + lane, top);
       // Scores that are all -infinity weigh nothing; -infinity minus itself would be NaN.
       const Vec base = top == splat(-std::numeric_limits<float>::infinity()) ? Vec{} : top;
       Vec sum{};
-      for (int i = 0; i < count; ++i) {
-        float* at = scores + (i * V + v) * kLanes;
-        const Vec weight = exp2(load(at) - base);
-        store(at, weight);
+      for (int i = lane; i < end; i += kStep) {
+        const Vec weight = exp2(load(scores + i) - base);
+        store(scores + i, weight);
         sum += weight;
       }
       const Vec factor = exp2(old - base);
-      store(rescale + v * kLanes, factor);
-      store(total + v * kLanes, load(total + v * kLanes) * factor + sum);
+      store(rescale + lane, factor);
+      store(total + lane, load(total + lane) * factor + sum);
     }
   }
 
@@ -179,33 +178,24 @@ struct HeadGroup {
     if (d < depth) {
       add_products(query + d * kHeads, row, depth - R, sums);
     }
-    if constexpr (R == 1) {
-#pragma GCC unroll 8
-      for (int k = 0; k < kTileKeys; ++k) {
-        for (int v = 0; v < V; ++v) {
-          store(scores + (k * V + v) * kLanes, sums[k][v]);
-        }
-      }
-    } else {
-      add_depths<R, kTileKeys>(sums, scores);
-    }
+    add_depths<R, kTileKeys * V>(&sums[0][0], scores);
   }
 
-  /// Adds up the R depths of each head; N vectors are left.
+  /// Adds up the R depths of each head and stores the N / R vectors that this leaves.
   template <int Depths, int N>
-  POLYWHEEL_INLINE static void add_depths(Vec (*sums)[V], float* scores) {
+  POLYWHEEL_INLINE static void add_depths(Vec* sums, float* scores) {
     if constexpr (Depths == 1) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int i = 0; i < N; ++i) {
-        store(scores + i * kLanes, sums[i][0]);
+        store(scores + i * kLanes, sums[i]);
       }
     } else if constexpr (N == 1) {
-      sums[0][0] = add_pairs(sums[0][0], sums[0][0]);
+      sums[0] = add_pairs(sums[0], sums[0]);
       add_depths<Depths / 2, 1>(sums, scores);
     } else {
 #pragma GCC unroll 8
       for (int i = 0; i < N / 2; ++i) {
-        sums[i][0] = add_pairs(sums[2 * i][0], sums[2 * i + 1][0]);
+        sums[i] = add_pairs(sums[2 * i], sums[2 * i + 1]);
       }
       add_depths<Depths / 2, N / 2>(sums, scores);
     }

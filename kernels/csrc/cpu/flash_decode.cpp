@@ -288,9 +288,11 @@ void decode_group(const Problem& problem, T* out) {
       return decode_group<T, 2 * Heads>(problem, out);
     }
   }
-  constexpr int kDepths = Heads < kLanes ? kLanes / Heads : 1;
-  constexpr int kVectors = Heads < kLanes ? 1 : Heads / kLanes;
-  decode<T, HeadGroup<kDepths, kVectors>>(problem, out);
+  if constexpr (Heads == 1) {
+    decode<T, HeadGroup<kLanes, 1>>(problem, out);
+  } else {
+    decode<T, HeadGroup<2 * kLanes / Heads, 2>>(problem, out);
+  }
 }
 
 std::vector<int64_t> sequence_lengths(const std::optional<Tensor>& seq_lens, int64_t batches, int64_t keys) {
