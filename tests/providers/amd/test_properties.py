@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from polywheel_providers import amd
 from polywheel_providers.amd.facts import AmdDevice, AmdFacts
 from polywheel_providers.amd.visibility import visible
+from polywheel_providers.frozen import replace
 from polywheel_providers.record import Fields, as_json
 from polywheel_providers.vendor import Note
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polywheel_providers import intel
+from polywheel_providers.frozen import replace
 from polywheel_providers.intel.facts import IntelDevice, IntelFacts
 from polywheel_providers.intel.visibility import visible
 from polywheel_providers.record import Fields, as_json

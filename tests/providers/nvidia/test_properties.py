@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polywheel_providers import nvidia
+from polywheel_providers.frozen import replace
 from polywheel_providers.nvidia.architecture import parse_architecture, runs_on
 from polywheel_providers.nvidia.facts import NvidiaFacts
 

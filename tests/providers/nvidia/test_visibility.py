@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polywheel_providers import nvidia
+from polywheel_providers.frozen import replace
 from polywheel_providers.nvidia.facts import NvidiaFacts
 from polywheel_providers.nvidia.visibility import visible
 
@@ -25,10 +26,15 @@ UUIDS = (
 )
 
 
-def machine(**env: str) -> NvidiaFacts:
+@cache
+def eight_gpus() -> NvidiaFacts:
     facts = nvidia.from_short_form((*["8.0"] * len(UUIDS), "driver=12.8"))
     devices = tuple(replace(device, uuid=uuid) for device, uuid in zip(facts.devices, UUIDS, strict=True))
-    return replace(facts, devices=devices, env=env)
+    return replace(facts, devices=devices)
+
+
+def machine(**env: str) -> NvidiaFacts:
+    return replace(eight_gpus(), env=env)
 
 
 @pytest.mark.parametrize(
