@@ -61,6 +61,28 @@ def test_masks_on_mig_machines(recorded: Recorded, machine: str, mask: str | Non
     assert bool(nvidia.supported(facts)) == bool(count)
 
 
+CU130 = ("75_real", "80_real", "86_real", "90_real", "100_real", "120_real")
+CU126 = ("50_real", "60_real", "70_real", "75_real", "80_real", "86_real", "90_real")
+
+
+@pytest.mark.parametrize(
+    ("machine", "cuda"), [("gtx1080ti-cuda12.8", (12, 8)), ("gtx1060-cuda13.0", (13, 0))]
+)
+def test_a_pascal_gpu_under_a_new_driver(recorded: Recorded, machine: str, cuda: tuple[int, int]) -> None:
+    """astral-sh/uv#14742 and hvoss-tech/AutoForge#59: the newest torch has no kernels for it."""
+    facts = nvidia.probe(recorded(machine))
+    assert (facts.cuda, [device.capability for device in facts.devices]) == (cuda, [(6, 1)])
+    assert "no code for NVIDIA GeForce GTX 10" in nvidia.serves(facts, CU130).why
+    assert nvidia.serves(facts, CU126)
+    assert nvidia.supported(facts)["sm_arch"] == ("61_real", "60_real", "60_virtual")
+
+
+def test_a_gpu_whose_driver_stopped_at_cuda_10(recorded: Recorded) -> None:
+    facts = nvidia.probe(recorded("gtx1080ti-r418"))
+    assert (facts.driver, facts.cuda) == ("418.67", (10, 1))
+    assert nvidia.supported(facts) == {}
+
+
 def test_a_login_node_has_a_driver_and_no_gpu(recorded: Recorded) -> None:
     facts = nvidia.probe(recorded("login-node"))
     assert (facts.driver, facts.cuda, facts.devices, facts.devices_known) == ("550.54.15", (12, 4), (), True)
