@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polywheel_providers import devices, from_json, probe, supported, to_json
 from polywheel_providers.facts import namespace_module
+from polywheel_providers.frozen import as_json
 from polywheel_providers.machine import Completed, DriverAnswer, Uname
-from polywheel_providers.record import Fields, as_json
+from polywheel_providers.record import Fields
 from polywheel_providers.vendor import VENDORS
 
+if TYPE_CHECKING:
+    from tests.providers.conftest import Recorded
+
+MACHINES = Path(__file__).parents[1] / "data" / "machines"
 PATHS = (
     *("/proc/driver/nvidia/version", "/sys/module/nvidia/version", "/etc/nv_tegra_release"),
     *("/proc/driver/nvidia/gpus/0000:01:00.0/information", "/proc/device-tree/compatible"),
@@ -159,3 +166,15 @@ def test_nothing_a_machine_answers_makes_a_vendor_raise(name: str, data: st.Data
         assert all(device.why for device in listed if not device.usable)
         assert not any(device.why for device in listed if device.usable)
         assert vendor.serves(facts, ["80_real"], discrete_elsewhere=beside).why
+
+
+@pytest.mark.parametrize("machine", sorted(folder.name for folder in MACHINES.iterdir()))
+def test_a_vendor_without_a_sign_would_have_found_nothing(recorded: Recorded, machine: str) -> None:
+    facts = probe(recorded(machine))
+    unasked = [name for name in VENDORS if getattr(facts, name) is None]
+    found = {name: namespace_module(name).probe(recorded(machine)) for name in unasked}
+    assert {name: (each.devices, each.tried) for name, each in found.items()} == {
+        name: ((), {}) for name in unasked
+    }
+    again = from_json(json.loads(json.dumps(to_json(facts))))
+    assert (again, supported(again), devices(again)) == (facts, supported(facts), devices(facts))

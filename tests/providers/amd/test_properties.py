@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from polywheel_providers import amd
 from polywheel_providers.amd.facts import AmdDevice, AmdFacts
 from polywheel_providers.amd.visibility import visible
-from polywheel_providers.frozen import replace
-from polywheel_providers.record import Fields, as_json
+from polywheel_providers.frozen import as_json, replace
+from polywheel_providers.record import Fields
 from polywheel_providers.vendor import Note
 
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polywheel_providers import intel
-from polywheel_providers.frozen import replace
+from polywheel_providers.frozen import as_json, replace
 from polywheel_providers.intel.facts import IntelDevice, IntelFacts
 from polywheel_providers.intel.visibility import visible
-from polywheel_providers.record import Fields, as_json
+from polywheel_providers.record import Fields
 from polywheel_providers.vendor import Note
 
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polywheel_providers import nvidia
+from polywheel_providers.frozen import as_json
 from polywheel_providers.nvidia.facts import MigInstance, NvidiaDevice, NvidiaFacts
-from polywheel_providers.record import Fields, as_json
+from polywheel_providers.record import Fields
 from polywheel_providers.vendor import Note
 
 _SHORT = st.text(max_size=5)
