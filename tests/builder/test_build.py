@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import zipfile
@@ -37,7 +38,7 @@ def build(run_polywheel: Any, warm_cache: Path) -> Build:
 def _ran(done: subprocess.CompletedProcess[str]) -> list[str]:
     """The steps that ran, as standard error tells them; the answer counts the same."""
     assert done.returncode == 0, done.stderr
-    steps = [line.partition("] ")[2] for line in done.stderr.splitlines() if line.startswith("[")]
+    steps = [line.partition("] ")[2] for line in done.stderr.splitlines() if re.match(r"\[[1-9]", line)]
     assert json.loads(done.stdout)["actions"]["run"] == len(steps)
     return sorted(step.partition(" (")[0] for step in steps)
 

@@ -134,7 +134,8 @@ def test_a_signal_stops_the_build_and_its_steps(
         tiny.write(f"csrc/more{source}.cpp", f"int more{source}() {{ return {source}; }}\n")
     process = start(tiny)
     assert process.stderr is not None
-    assert process.stderr.readline().startswith("[1/")
+    while not process.stderr.readline().startswith("[1/"):
+        assert process.poll() is None
     process.send_signal(number)
     _, words = process.communicate()
     assert process.returncode == 130
