@@ -70,8 +70,13 @@ class GraphWriter:
             "output": str(self.store.output_of(action)),
             "scratch": str(scratch),
             "allowed": [roots.expand(name) for name, _ in action.files] if writes_dependencies else [],
-            "failure": str(self.failures / f"{action.key[:16]}.log"),
+            "failure": str(failure_log(self.failures, action)),
         }
+
+
+def failure_log(folder: Path, action: Action) -> Path:
+    """Return where the log of an action is kept when it fails."""
+    return folder / f"{action.key[:16]}.log"
 
 
 def _escaped(text: str) -> str:
