@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#if defined(__AVX512F__)
+#if defined(__AVX__)
 #include <immintrin.h>
 #endif
 
@@ -92,9 +92,15 @@ POLYWHEEL_INLINE Vec repeat(const float* from) {
     std::memcpy(&v, &pairs, sizeof v);
     return v;
   } else {
+    // GCC 12 makes several instructions of these shuffles, or spills them to the stack.
 #if defined(__AVX512F__)
-    if constexpr (R == 4) {  // GCC 12 spills the shuffle to the stack
+    if constexpr (R == 4 && kLanes == 16) {
       return static_cast<Vec>(_mm512_maskz_broadcast_f32x4(0xFFFF, _mm_loadu_ps(from)));
+    }
+#endif
+#if defined(__AVX__)
+    if constexpr (R == 4 && kLanes == 8) {
+      return static_cast<Vec>(_mm256_broadcast_ps(reinterpret_cast<const __m128*>(from)));
     }
 #endif
     return detail::repeat<R>(from, LaneIndices{});
