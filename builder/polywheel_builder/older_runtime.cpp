@@ -1,16 +1,17 @@
-// Definitions of what a newer compiler's headers expect of the C and C++ runtime, for a library that is to load
-// with older ones (manylinux_2_28: glibc 2.28 and the libstdc++ of GCC 8). Linked into the library, these are
-// taken instead of the versioned symbols of the build machine's runtime; a version script that keeps every
-// symbol local hides them from all other libraries. The runtime itself stays the system's, so that exceptions
-// cross library borders.
+// Definitions of what a newer compiler's headers expect of the C and C++ runtime, for a library that is to
+// load with older ones (manylinux_2_28: glibc 2.28 and the libstdc++ of GCC 8). Linked into the library,
+// these are taken instead of the versioned symbols of the build machine's runtime; a version script that
+// keeps every symbol local hides them from all other libraries. The runtime itself stays the system's, so
+// that exceptions cross library borders.
 //
 // The standard forbids user definitions in namespace std; these repeat what libstdc++ itself defines.
 
 #include <new>
 #include <sstream>
 
-// GLIBC_2.32, read by shared_ptr to skip atomic instructions in a program with one thread. 0 means that there may
-// be more, which is always right: https://www.gnu.org/software/libc/manual/html_node/Single_002dThreaded.html
+// GLIBC_2.32, read by shared_ptr to skip atomic instructions in a program with one thread. 0 means that there
+// may be more, which is always right:
+// https://www.gnu.org/software/libc/manual/html_node/Single_002dThreaded.html
 extern "C" {
 char __libc_single_threaded = 0;
 }

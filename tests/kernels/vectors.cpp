@@ -1,4 +1,5 @@
-// Checks of the kernels' inner parts, compiled for one number of lanes: no torch, so every width runs on every CPU.
+// Checks of the kernels' inner parts, compiled for one number of lanes: no torch, so every width runs on
+// every CPU.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,9 +1,9 @@
 // The inner loops of flash_decode: a block of keys and values against the query heads that share them.
 //
 // Scores. A vector's lanes hold query heads, and R neighbouring depths of each: lane h * R + j is head h at
-// depth d + j. One load repeats R floats of a key over all lanes and serves V vectors of heads, so a key is read
-// once for all heads, and no sum goes over a whole register. Scores come out as a plain array [key][head], which
-// softmax walks in full vectors whatever the number of heads.
+// depth d + j. One load repeats R floats of a key over all lanes and serves V vectors of heads, so a key is
+// read once for all heads, and no sum goes over a whole register. Scores come out as a plain array
+// [key][head], which softmax walks in full vectors whatever the number of heads.
 //
 // Values. Lanes hold depths; a tile of heads x vectors stays in registers over the whole block of keys.
 #pragma once
@@ -84,20 +84,23 @@ struct HeadGroup {
 
   /// scores[key][head] of `keys` keys; whole tiles are written, so up to kTileKeys - 1 more keys and the
   /// vector they end in. Rows after the last stand in for by the last.
-  POLYWHEEL_NOINLINE static void score(const float* query, FloatRows rows, int64_t depth, int keys, AheadRows ahead, float* scores) {
+  POLYWHEEL_NOINLINE static void score(const float* query, FloatRows rows, int64_t depth, int keys,
+                                       AheadRows ahead, float* scores) {
     for (int first = 0; first < keys; first += kTileKeys) {
       const float* row[kTileKeys];
       for (int k = 0; k < kTileKeys; ++k) {
         row[k] = rows.data + (first + k < keys ? first + k : keys - 1) * rows.stride;
       }
-      score_tile(query, row, depth, {ahead.data + first * ahead.stride, ahead.stride, ahead.bytes}, scores + first * kHeads);
+      score_tile(query, row, depth, {ahead.data + first * ahead.stride, ahead.stride, ahead.bytes},
+                 scores + first * kHeads);
     }
   }
 
   /// Turns scores into weights 2^(score - maximum), raises `maximum`, and adds the weights to `total`, all
   /// per head in kScoreVectors vectors: lanes equal modulo kHeads hold the same maximum, and parts of one
   /// total. Writes the factor that older sums are to be scaled by, per head.
-  POLYWHEEL_NOINLINE static void soften(float* scores, int keys, float* maximum, float* total, float* rescale) {
+  POLYWHEEL_NOINLINE static void soften(float* scores, int keys, float* maximum, float* total,
+                                        float* rescale) {
     constexpr int kStep = kScoreVectors * kLanes;
     const int end = static_cast<int>(pieces(keys * kHeads, kStep)) * kStep;
     for (int i = keys * kHeads; i < end; ++i) {
@@ -126,8 +129,8 @@ struct HeadGroup {
   }
 
   /// sums[head][piece] = sums * rescale[head] + weights[key][head] * values[key], over pieces of kLanes.
-  POLYWHEEL_NOINLINE static void weigh(const float* weights, const float* rescale, FloatRows rows, int64_t depth, int keys, AheadRows ahead,
-                    float* sums) {
+  POLYWHEEL_NOINLINE static void weigh(const float* weights, const float* rescale, FloatRows rows,
+                                       int64_t depth, int keys, AheadRows ahead, float* sums) {
     // Tiles of 8 sums (16 where there are 32 registers): several vectors a head spare repeated weights.
     constexpr int kTileHeads = kLanes == 16 ? (kHeads < 8 ? kHeads : 8) : (kHeads < 4 ? kHeads : 4);
     constexpr int kTilePieces = kLanes == 16 ? 16 / kTileHeads : 8 / kTileHeads;
@@ -145,8 +148,8 @@ struct HeadGroup {
   static constexpr int64_t kPieceBytes = kLanes * sizeof(float);
 
   /// Adds the products of R depths from `offset` on, one vector or V of the arranged query.
-  POLYWHEEL_INLINE static void add_products(const float* query, const float* const (&row)[kTileKeys], int64_t offset,
-                                            Vec (&sums)[kTileKeys][V]) {
+  POLYWHEEL_INLINE static void add_products(const float* query, const float* const (&row)[kTileKeys],
+                                            int64_t offset, Vec (&sums)[kTileKeys][V]) {
     Vec heads[V];
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) {
@@ -163,8 +166,8 @@ struct HeadGroup {
   }
 
   // Not inlined: its row pointers fill the general registers.
-  POLYWHEEL_NOINLINE static void score_tile(const float* query, const float* const (&row)[kTileKeys], int64_t depth, AheadRows ahead,
-                         float* scores) {
+  POLYWHEEL_NOINLINE static void score_tile(const float* query, const float* const (&row)[kTileKeys],
+                                            int64_t depth, AheadRows ahead, float* scores) {
     constexpr int64_t kLineFloats = AheadRows::kLine / sizeof(float);
     Vec sums[kTileKeys][V] = {};
     int64_t d = 0;
@@ -205,7 +208,8 @@ struct HeadGroup {
   static void weigh_heads(const float* weights, const float* rescale, FloatRows rows, int64_t depth, int keys,
                           AheadRows ahead, int64_t piece, float* sums) {
     const bool fetch = piece * kPieceBytes < ahead.bytes;
-    weigh_tile<H, P>(weights, rescale, rows, depth, keys, fetch ? ahead : AheadRows{nullptr, 0, 0}, piece, sums);
+    weigh_tile<H, P>(weights, rescale, rows, depth, keys, fetch ? ahead : AheadRows{nullptr, 0, 0}, piece,
+                     sums);
     for (int head = H; head < kHeads; head += H) {
       float* own = sums + head * pieces(depth, kLanes) * kLanes;
       weigh_tile<H, P>(weights + head, rescale + head, rows, depth, keys, {nullptr, 0, 0}, piece, own);

@@ -44,7 +44,8 @@ POLYWHEEL_INLINE typename Lanes<N>::u16 narrow(BFloat16, typename Lanes<N>::f32 
   const Bits bits = bit_cast<Bits>(value);
   const Bits rounded = (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16;
   const Bits quiet = (bits >> 16) | 0x40u;  // rounding could carry a NaN into infinity
-  return __builtin_convertvector((bits & 0x7FFFFFFFu) > 0x7F800000u ? quiet : rounded, typename Lanes<N>::u16);
+  return __builtin_convertvector((bits & 0x7FFFFFFFu) > 0x7F800000u ? quiet : rounded,
+                                 typename Lanes<N>::u16);
 }
 
 template <int N>
@@ -58,7 +59,8 @@ POLYWHEEL_INLINE typename Lanes<N>::f32 widen(Float16, typename Lanes<N>::u16 ha
 #endif
 #if defined(__AVX512F__)
   if constexpr (N == 16) {
-    // Not _mm512_cvtph_ps, whose undefined operand GCC warns of: https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105593
+    // Not _mm512_cvtph_ps, whose undefined operand GCC warns of:
+    // https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105593
     return bit_cast<Float>(_mm512_maskz_cvtph_ps(0xFFFF, bit_cast<__m256i>(half)));
   }
 #endif

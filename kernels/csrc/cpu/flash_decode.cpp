@@ -109,7 +109,8 @@ class Decoder {
 
   /// Partition `partition` of sequence `b`, key-value head `h`: one partial result for each query head,
   /// `partial_stride` floats apart.
-  void run(int64_t b, int64_t h, int64_t partition, float* scratch, float* partial, int64_t partial_stride) const {
+  void run(int64_t b, int64_t h, int64_t partition, float* scratch, float* partial,
+           int64_t partial_stride) const {
     start(b, h, scratch);
     const int64_t begin = partition * kPartitionKeys;
     const int64_t end = std::min(begin + kPartitionKeys, problem_.lengths[b]);
@@ -138,7 +139,8 @@ class Decoder {
       const int64_t first = pass * Group::kHeads;
       const int heads = static_cast<int>(std::min<int64_t>(Group::kHeads, problem_.group - first));
       for (int head = 0; head < heads; ++head) {
-        widen_row(problem_.q.at<T>(b, h * problem_.group + first + head, 0), problem_.q.step, problem_.depth, row);
+        widen_row(problem_.q.at<T>(b, h * problem_.group + first + head, 0), problem_.q.step, problem_.depth,
+                  row);
         Group::arrange_query(row, depth_, problem_.factor, head, own + query_);
       }
     }
@@ -151,16 +153,18 @@ class Decoder {
     const T* value_data = v.at<T>(b, h, key);
     const FloatRows key_rows = float_rows(key_data, k.row, k.step, problem_.depth, keys, scratch + rows_);
     for (int64_t pass = 0; pass < passes_; ++pass) {
-      const AheadRows ahead = pass == 0 ? ahead_rows(value_data, v, problem_.value_depth) : AheadRows{nullptr, 0, 0};
+      const AheadRows ahead =
+          pass == 0 ? ahead_rows(value_data, v, problem_.value_depth) : AheadRows{nullptr, 0, 0};
       float* own = scratch + pass * pass_floats_;
       Group::score(own + query_, key_rows, depth_, keys, ahead, own + scores_);
       Group::soften(own + scores_, keys, own + maximum_, own + total_, own + rescale_);
     }
     const bool last = key + keys >= problem_.lengths[b];
-    const FloatRows value_rows = float_rows(value_data, v.row, v.step, problem_.value_depth, keys, scratch + rows_);
+    const FloatRows value_rows =
+        float_rows(value_data, v.row, v.step, problem_.value_depth, keys, scratch + rows_);
     for (int64_t pass = 0; pass < passes_; ++pass) {
-      const AheadRows ahead =
-          pass == 0 && !last ? ahead_rows(key_data + keys * k.row, k, problem_.depth) : AheadRows{nullptr, 0, 0};
+      const AheadRows ahead = pass == 0 && !last ? ahead_rows(key_data + keys * k.row, k, problem_.depth)
+                                                 : AheadRows{nullptr, 0, 0};
       float* own = scratch + pass * pass_floats_;
       Group::weigh(own + scores_, own + rescale_, value_rows, value_depth_, keys, ahead, own + sums_);
     }
@@ -300,24 +304,20 @@ std::vector<int64_t> sequence_lengths(const std::optional<Tensor>& seq_lens, int
     return std::vector<int64_t>(batches, keys);
   }
   const ScalarType dtype = seq_lens->scalar_type();
-  STD_TORCH_CHECK(
-      dtype == ScalarType::Int || dtype == ScalarType::Long,
-      "flash_decode: seq_lens has dtype ",
-      torch::headeronly::toString(dtype),
-      ", wanted Int or Long");
+  STD_TORCH_CHECK(dtype == ScalarType::Int || dtype == ScalarType::Long, "flash_decode: seq_lens has dtype ",
+                  torch::headeronly::toString(dtype), ", wanted Int or Long");
   check_dim(*seq_lens, 1, "flash_decode: seq_lens", "[B]");
   check_on_cpu(*seq_lens, "flash_decode: seq_lens");
-  STD_TORCH_CHECK(
-      seq_lens->size(0) == batches, "flash_decode: seq_lens has ", seq_lens->size(0), " elements, wanted q's B, ", batches);
+  STD_TORCH_CHECK(seq_lens->size(0) == batches, "flash_decode: seq_lens has ", seq_lens->size(0),
+                  " elements, wanted q's B, ", batches);
   const void* data = seq_lens->const_data_ptr();
   const int64_t stride = seq_lens->stride(0);
   std::vector<int64_t> lengths(batches);
   for (int64_t b = 0; b < batches; ++b) {
     lengths[b] = dtype == ScalarType::Int ? static_cast<const int32_t*>(data)[b * stride]
                                           : static_cast<const int64_t*>(data)[b * stride];
-    STD_TORCH_CHECK(
-        lengths[b] >= 0 && lengths[b] <= keys,
-        "flash_decode: seq_lens[", b, "] is ", lengths[b], ", wanted 0 to k's S, ", keys);
+    STD_TORCH_CHECK(lengths[b] >= 0 && lengths[b] <= keys, "flash_decode: seq_lens[", b, "] is ", lengths[b],
+                    ", wanted 0 to k's S, ", keys);
   }
   return lengths;
 }
@@ -336,11 +336,11 @@ void check_shapes(const Tensor& q, const Tensor& k, const Tensor& v) {
   check_cache(v, q, "flash_decode: v", "[B, Hkv, S, Dv]");
   STD_TORCH_CHECK(q.size(2) > 0, "flash_decode: q has D = 0, wanted 1 or more");
   STD_TORCH_CHECK(k.size(3) == q.size(2), "flash_decode: k has D = ", k.size(3), ", wanted q's, ", q.size(2));
-  STD_TORCH_CHECK(v.size(1) == k.size(1), "flash_decode: v has Hkv = ", v.size(1), ", wanted k's, ", k.size(1));
+  STD_TORCH_CHECK(v.size(1) == k.size(1), "flash_decode: v has Hkv = ", v.size(1), ", wanted k's, ",
+                  k.size(1));
   STD_TORCH_CHECK(v.size(2) == k.size(2), "flash_decode: v has S = ", v.size(2), ", wanted k's, ", k.size(2));
-  STD_TORCH_CHECK(
-      k.size(1) > 0 ? q.size(1) % k.size(1) == 0 : q.size(1) == 0,
-      "flash_decode: q has Hq = ", q.size(1), ", wanted a multiple of k's Hkv, ", k.size(1));
+  STD_TORCH_CHECK(k.size(1) > 0 ? q.size(1) % k.size(1) == 0 : q.size(1) == 0,
+                  "flash_decode: q has Hq = ", q.size(1), ", wanted a multiple of k's Hkv, ", k.size(1));
 }
 
 Operand cache_operand(const Tensor& cache) {

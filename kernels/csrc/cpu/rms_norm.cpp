@@ -105,8 +105,8 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
   check_on_cpu(x, "rms_norm: x");
   check_on_cpu(weight, "rms_norm: weight");
   const int64_t length = x.size(x.dim() - 1);
-  STD_TORCH_CHECK(
-      weight.size(0) == length, "rms_norm: weight has ", weight.size(0), " elements, wanted x's last size, ", length);
+  STD_TORCH_CHECK(weight.size(0) == length, "rms_norm: weight has ", weight.size(0),
+                  " elements, wanted x's last size, ", length);
   const Tensor out = empty({x.sizes().begin(), x.sizes().end()}, x.scalar_type());
   with_element_type(x.scalar_type(), "rms_norm: x", [&](auto element) {
     check_same_dtype(weight, x.scalar_type(), "rms_norm: weight", "x");

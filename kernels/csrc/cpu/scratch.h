@@ -13,7 +13,8 @@ class Scratch {
   explicit Scratch(int64_t floats) : memory_(new float[static_cast<size_t>(floats) + kLine]) {
     void* first = memory_.get();
     size_t bytes = (static_cast<size_t>(floats) + kLine) * sizeof(float);
-    data_ = static_cast<float*>(std::align(kLine * sizeof(float), static_cast<size_t>(floats) * sizeof(float), first, bytes));
+    data_ = static_cast<float*>(
+        std::align(kLine * sizeof(float), static_cast<size_t>(floats) * sizeof(float), first, bytes));
   }
 
   float* data() const { return data_; }

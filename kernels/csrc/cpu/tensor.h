@@ -28,26 +28,19 @@ void with_element_type(ScalarType dtype, const char* what, Body body) {
     case ScalarType::Half:
       return body(Float16{});
     default:
-      STD_TORCH_CHECK(
-          false, what, " has dtype ", torch::headeronly::toString(dtype), ", wanted Float, BFloat16 or Half");
+      STD_TORCH_CHECK(false, what, " has dtype ", torch::headeronly::toString(dtype),
+                      ", wanted Float, BFloat16 or Half");
   }
 }
 
 inline void check_dim(const Tensor& tensor, int64_t dim, const char* what, const char* shape) {
-  STD_TORCH_CHECK(
-      tensor.dim() == dim, what, " has ", tensor.dim(), " dimensions, wanted ", dim, ": ", shape);
+  STD_TORCH_CHECK(tensor.dim() == dim, what, " has ", tensor.dim(), " dimensions, wanted ", dim, ": ", shape);
 }
 
 inline void check_same_dtype(const Tensor& tensor, ScalarType dtype, const char* what, const char* other) {
-  STD_TORCH_CHECK(
-      tensor.scalar_type() == dtype,
-      what,
-      " has dtype ",
-      torch::headeronly::toString(tensor.scalar_type()),
-      ", wanted that of ",
-      other,
-      ", ",
-      torch::headeronly::toString(dtype));
+  STD_TORCH_CHECK(tensor.scalar_type() == dtype, what, " has dtype ",
+                  torch::headeronly::toString(tensor.scalar_type()), ", wanted that of ", other, ", ",
+                  torch::headeronly::toString(dtype));
 }
 
 /// The dispatcher picks the CPU kernel by one CPU argument; the others are checked here.
@@ -64,14 +57,10 @@ inline Tensor empty(const std::vector<int64_t>& sizes, ScalarType dtype) {
     strides[d] = stride;
   }
   AtenTensorHandle handle;
-  TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(
-      static_cast<int64_t>(sizes.size()),
-      sizes.data(),
-      strides.data(),
-      torch::stable::detail::to<int32_t>(torch::stable::detail::from(dtype)),
-      aoti_torch_device_type_cpu(),
-      0,
-      &handle));
+  TORCH_ERROR_CODE_CHECK(
+      aoti_torch_empty_strided(static_cast<int64_t>(sizes.size()), sizes.data(), strides.data(),
+                               torch::stable::detail::to<int32_t>(torch::stable::detail::from(dtype)),
+                               aoti_torch_device_type_cpu(), 0, &handle));
   return Tensor(handle);
 }
 

@@ -1,6 +1,6 @@
-// One SIMD type, as wide as the -march of the build allows, in the vector extensions that GCC and Clang share:
-// https://gcc.gnu.org/onlinedocs/gcc/Vector-Extensions.html
-// The same source is SSE2, AVX2+FMA, AVX-512 or NEON code.
+// One SIMD type, as wide as the -march of the build allows, in the vector extensions that GCC and Clang
+// share: https://gcc.gnu.org/onlinedocs/gcc/Vector-Extensions.html The same source is SSE2, AVX2+FMA, AVX-512
+// or NEON code.
 #pragma once
 
 #include <cstdint>
@@ -132,8 +132,8 @@ POLYWHEEL_INLINE float sum(Vec v) {
 
 /// 2^x within 2 ulp for x <= 0 and up to 127; 0 from -127 down, so for -infinity too; NaN stays NaN.
 ///
-/// 2^x = 2^n * 2^f with n the nearest integer: f is in [-1/2, 1/2], where the minimax polynomial of degree 6 with
-/// constant term 1 is off by 1.6e-8, a quarter of float32's spacing at 1.
+/// 2^x = 2^n * 2^f with n the nearest integer: f is in [-1/2, 1/2], where the minimax polynomial of degree 6
+/// with constant term 1 is off by 1.6e-8, a quarter of float32's spacing at 1.
 POLYWHEEL_INLINE Vec exp2(Vec x) {
   using Bits = Lanes<kLanes>::u32;
   const Vec least = splat(-127.0f);
