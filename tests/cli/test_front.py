@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import errno
 import io
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,14 @@ import pytest
 
 from polywheel import front
 from polywheel_variants.errors import BadInputError, BuildError, MissingError, NoAnswerError, PolywheelError
+
+
+@pytest.fixture(autouse=True)
+def _sigterm_stays_ours() -> Iterator[None]:
+    """Take back the handler that `main` sets for its process."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
 
 
 def _main_raising(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
