@@ -89,7 +89,7 @@ def test_is_pep_825s_order(metadata: VariantMetadata) -> None:
     assert set(answer.missing) == set(metadata.variants) - set(answer.ranking)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(static_metadata())
 def test_is_variantlibs_order(metadata: VariantMetadata) -> None:
     theirs = get_variants_by_priority(variants_json=json.loads(metadata.to_json()))
