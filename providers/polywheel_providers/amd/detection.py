@@ -44,12 +44,13 @@ def _without_needless_uuids(devices: tuple[AmdDevice, ...], env: dict[str, str])
 
 
 def _devices(machine: Machine, tried: dict[str, str], notes: list[Note]) -> tuple[AmdDevice, ...]:
-    """Take the first source's GPUs; the bus adds those that KFD does not know at all."""
+    """Take KFD's GPUs, ROCm's programs' where KFD is missing or knows a GPU by no name, else the bus's."""
     if machine.uname.system not in ("Linux", "Windows"):
         return ()
     found = _from_kfd(machine, tried)
     if not found or any(not device.gfx for device in found):
-        found = _from_programs(machine, tried, notes) or found
+        asked = _from_programs(machine, tried, notes)
+        found = asked if len(asked) >= len(found) else found
     return found or _from_bus(machine, tried)
 
 

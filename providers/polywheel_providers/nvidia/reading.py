@@ -8,7 +8,7 @@ from polywheel_providers.frozen import dataclass, replace
 
 from .capability import Capability
 from .cuda_version import CudaVersion
-from .facts import MigInstance, NvidiaDevice
+from .facts import MigInstance
 
 _BUS = re.compile(r"\s*(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})\.([0-7])\s*", re.IGNORECASE)
 
@@ -99,17 +99,3 @@ def _counterpart(
             return other
     nameless = not any(other.uuid or other.bus for other in others) or not (device.uuid or device.bus)
     return others[place] if nameless and len(others) == len(devices) else None
-
-
-def as_device(seen: Seen) -> NvidiaDevice:
-    """Turn what was seen into a fact."""
-    return NvidiaDevice(
-        name=seen.name or "NVIDIA GPU",
-        capability=seen.capability,
-        bus=seen.bus,
-        uuid=seen.uuid,
-        integrated=bool(seen.integrated),
-        mig_mode=bool(seen.mig_mode) or bool(seen.mig),
-        mig=seen.mig,
-        problem=seen.problem,
-    )
