@@ -32,7 +32,7 @@ MULTI_VALUE = frozenset({"sm_arch"})
 def __getattr__(name: str) -> object:
     """Make `FEATURES` when it is asked for: two thousand texts that detection never needs."""
     if name == "FEATURES":
-        from .properties import all_values  # noqa: PLC0415 (see the module)
+        from .values import all_values  # noqa: PLC0415 (see the module)
 
         return all_values()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
