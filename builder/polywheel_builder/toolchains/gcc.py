@@ -58,13 +58,20 @@ class Gcc:
         return _ARCHS.get(self.machine, ())
 
     def compile(
-        self, source: str, *, arch: str, defines: Sequence[str], include: Sequence[str]
+        self,
+        source: str,
+        *,
+        arch: str,
+        defines: Sequence[str],
+        include: Sequence[str],
+        foreign: Sequence[str],
     ) -> tuple[str, ...]:
         """Return the command that makes an object; no path of this machine gets into it."""
         return (
             "{gxx}", *_COMPILE, f"-march={arch}",
             *(f"-D{one}" for one in defines),
             *(f"-I{one}" for one in include),
+            *(part for one in foreign for part in ("-isystem", one)),
             *(f"-ffile-prefix-map={{{root}}}={root}" for root in ("project", "torch", "builder")),
             f"-frandom-seed={source.replace('{', '').replace('}', '')}",
             "-MD", "-MF", DEPENDENCIES, "-MT", "object", "-c", source, "-o", OUT,

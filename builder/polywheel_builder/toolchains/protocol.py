@@ -27,9 +27,19 @@ class Toolchain(Protocol):
         """The compiler's own include folders, in its order."""
 
     def compile(
-        self, source: str, *, arch: str, defines: Sequence[str], include: Sequence[str]
+        self,
+        source: str,
+        *,
+        arch: str,
+        defines: Sequence[str],
+        include: Sequence[str],
+        foreign: Sequence[str],
     ) -> Sequence[str]:
-        """Return the command that makes an object of a source."""
+        """Return the command that makes an object of a source.
+
+        Headers in the `include` folders are the project's own; those in the `foreign` ones are not, so
+        their warnings are nobody's to mend here.
+        """
 
     def stub(self, soname: str) -> Sequence[str]:
         """Return the command that makes an empty library of that name, to link against."""
