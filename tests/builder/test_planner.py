@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -65,12 +66,15 @@ def test_a_second_plan_of_the_same_is_the_same(tiny_sources: Tiny, plan_of: Plan
     assert list(plan_of(tiny.folder).actions) == list(plan_of(tiny.folder).actions)
 
 
+@pytest.mark.parametrize("parent", ["/dev/shm", "/var/tmp"])  # sorted before and after /usr/include
 def test_a_moved_checkout_and_other_times_change_nothing(
-    tiny_sources: Tiny, plan_of: PlanOf, tmp_path: Path
+    tiny_sources: Tiny, plan_of: PlanOf, request: pytest.FixtureRequest, parent: str
 ) -> None:
     tiny = tiny_sources()
     before = plan_of(tiny.folder)
-    moved = tmp_path / "else where" / "moved"
+    elsewhere = tempfile.TemporaryDirectory(dir=parent)
+    request.addfinalizer(elsewhere.cleanup)
+    moved = Path(elsewhere.name) / "else where" / "moved"
     shutil.copytree(tiny.folder, moved)
     for number, path in enumerate(sorted(moved.rglob("*"))):
         os.utime(path, (number, number))
