@@ -93,13 +93,12 @@ POLYWHEEL_INLINE Vec repeat(const float* from) {
     return v;
   } else {
     // GCC 12 makes several instructions of these shuffles, or spills them to the stack.
-#if defined(__AVX512F__)
-    if constexpr (R == 4 && kLanes == 16) {
+#if defined(__AVX512F__) && POLYWHEEL_LANES == 16
+    if constexpr (R == 4) {
       return static_cast<Vec>(_mm512_maskz_broadcast_f32x4(0xFFFF, _mm_loadu_ps(from)));
     }
-#endif
-#if defined(__AVX__)
-    if constexpr (R == 4 && kLanes == 8) {
+#elif defined(__AVX__) && POLYWHEEL_LANES == 8
+    if constexpr (R == 4) {
       return static_cast<Vec>(_mm256_broadcast_ps(reinterpret_cast<const __m128*>(from)));
     }
 #endif
