@@ -155,10 +155,13 @@ def _first_file(folders: list[str], name: str) -> str | None:
 if sys.platform == "win32":
 
     def _windows_uname() -> Uname:
-        # PROCESSOR_ARCHITEW6432 is the machine's own where this Python runs under emulation.
-        family = os.environ.get("PROCESSOR_ARCHITEW6432") or os.environ.get("PROCESSOR_ARCHITECTURE", "")
+        # This process's own architecture: under emulation a wheel must fit the Python, not the machine.
         version = sys.getwindowsversion()
-        return Uname("Windows", family, f"{version.major}.{version.minor}.{version.build}")
+        return Uname(
+            "Windows",
+            os.environ.get("PROCESSOR_ARCHITECTURE", ""),
+            f"{version.major}.{version.minor}.{version.build}",
+        )
 
     def _registry(key: str) -> dict[str, int | str]:
         import winreg  # noqa: PLC0415

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,6 +47,11 @@ def test_every_plugin_has_the_api() -> None:
         assert plugin.namespace == name
         assert plugin.all_properties_compatible is False
         assert all(isinstance(config, VariantFeatureConfigType) for config in plugin.get_all_configs())
+
+
+def test_every_plugin_is_an_entry_point_of_its_namespaces_name() -> None:
+    found = {point.name: point.value for point in entry_points(group="variant_plugins")}
+    assert APIS.items() <= found.items()
 
 
 def test_all_configs_load_and_validate() -> None:
