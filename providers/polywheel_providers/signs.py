@@ -49,6 +49,7 @@ def has_sign(machine: Machine, namespace: str, variables: tuple[str, ...], graph
     """
     return (
         machine.uname.system != "Linux"
+        or (namespace == "nvidia" and machine.uname.release.endswith("-tegra"))
         or PCI_VENDORS[namespace] in graphics
         or any(name in machine.env for name in variables)
         or any(map(machine.exists, _PATHS[namespace]))

@@ -112,7 +112,7 @@ def _report_device(loader: ctypes.CDLL, device: ctypes.c_void_p, report: Callabl
     if code != 0:
         report({"error": "zeDeviceGetProperties", "code": code & 0xFFFFFFFF})
         return
-    if properties.type != _TYPE_GPU:
+    if properties.type > _TYPE_GPU:  # a processor, an FPGA or an NPU
         return
     report(
         {

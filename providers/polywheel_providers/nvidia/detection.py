@@ -23,7 +23,7 @@ LIBRARIES = {
 }
 """NVML's and the CUDA driver's file names, by system."""
 
-_SIGNS = ("/proc/driver/nvidia", "/sys/module/nvidia", "/etc/nv_tegra_release", "/dev/nvidiactl")
+_SIGNS = ("/proc/driver/nvidia", "/sys/module/nvidia", "/dev/nvidiactl")
 
 
 def detect(machine: Machine, environment: tuple[str, ...]) -> NvidiaFacts:
@@ -55,7 +55,8 @@ def _readings(machine: Machine, env: dict[str, str]) -> tuple[Reading, ...]:
     """Ask the sources in turn until the CUDA version and every device's capability are known."""
     nvml, libcuda = (machine.find_library(name) for name in LIBRARIES[machine.uname.system])
     smi = machine.find_program("nvidia-smi") is not None
-    if not (nvml or libcuda or smi or any(map(machine.exists, _SIGNS))):
+    tegra = _is_tegra(machine)
+    if not (nvml or libcuda or smi or tegra or any(map(machine.exists, _SIGNS))):
         return _bus_alone(machine)
     from . import sources  # noqa: PLC0415 (as above)
 
@@ -64,7 +65,6 @@ def _readings(machine: Machine, env: dict[str, str]) -> tuple[Reading, ...]:
         found.append(sources.ask_nvml(machine, nvml))
     if libcuda is not None and (_incomplete(found) or _order_matters(env, found) or _compat(machine)):
         found.append(sources.ask_libcuda(machine, libcuda))
-    tegra = _is_tegra(machine)
     if (kernel := sources.read_kernel_module(machine)) is not None:
         # A Tegra's driver has a numbering of its own: 540.4 is CUDA 12.6 there.
         found.append(replace(kernel, cuda=None) if tegra else kernel)

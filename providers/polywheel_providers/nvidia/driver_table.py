@@ -51,6 +51,8 @@ _FIRST_DRIVERS: tuple[tuple[tuple[int, int], CudaVersion], ...] = (
 
 NEWEST_BRANCH = _FIRST_DRIVERS[-1][0][0]
 """The newest branch in the table; a newer driver supports at least the newest CUDA version here."""
+_LAST_PLAUSIBLE_BRANCH = NEWEST_BRANCH + 200
+"""NVIDIA opens some fifty numbers a year; what lies further ahead is no driver's."""
 
 _VERSION = re.compile(r"\s*(\d{3})\.(\d{1,3})(?:\.(\d{1,3}))?\s*", re.ASCII)
 
@@ -72,7 +74,7 @@ def cuda_of_driver(driver: str) -> CudaVersion | None:
     A driver between two entries supports what the older of them does.
     """
     match = _VERSION.fullmatch(driver)
-    if match is None or int(match[1]) > 2 * NEWEST_BRANCH:
+    if match is None or int(match[1]) > _LAST_PLAUSIBLE_BRANCH:
         return None
     number = (int(match[1]), int(match[2]))
     supported: CudaVersion | None = None

@@ -102,6 +102,15 @@ def test_a_jetson_is_no_server(recorded: Recorded, machine: str, cuda: tuple[int
     assert not nvidia.serves(facts, ["80_real", "90_real"])
 
 
+def test_a_tegra_known_by_its_kernel_alone(made: Made) -> None:
+    files: dict[str, str | bytes] = {
+        "uname": "Linux aarch64 6.8.12-tegra\n",
+        "proc/device-tree/compatible": "nvidia,p3971-0080+p3834-0008\0nvidia,tegra264\0",
+    }
+    (device,) = devices(probe(made(files)))
+    assert (device.name, device.arch, device.integrated) == ("NVIDIA Thor", "11.0", True)
+
+
 def test_two_unlike_gpus_of_which_no_driver_answers(recorded: Recorded) -> None:
     facts = nvidia.probe(recorded("two-unlike-nvidia-gpus"))
     assert (facts.driver, facts.cuda) == ("550.144.03", (12, 4))
