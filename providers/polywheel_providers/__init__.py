@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from .folder import FolderMachine
     from .live import LiveMachine
     from .machine import Machine
-    from .meaning import devices, supported
+    from .meaning import devices, serves, supported
     from .named import OVERRIDE, machine_named, this_machine
     from .probing import probe
     from .vendor import Device, Note
+    from .verdict import Verdict
 
 _HOMES = {
     "CoreKind": "cpu",
@@ -33,7 +34,9 @@ _HOMES = {
     "devices": "meaning",
     "from_json": "facts",
     "machine_named": "named",
+    "Verdict": "verdict",
     "probe": "probing",
+    "serves": "meaning",
     "supported": "meaning",
     "this_machine": "named",
     "to_json": "facts",
@@ -62,10 +65,12 @@ __all__ = [
     "LiveMachine",
     "Machine",
     "Note",
+    "Verdict",
     "devices",
     "from_json",
     "machine_named",
     "probe",
+    "serves",
     "supported",
     "this_machine",
     "to_json",

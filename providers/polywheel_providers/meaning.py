@@ -1,4 +1,7 @@
-"""`supported` and `devices`: what a machine's facts mean. Pure, so that any record can be replayed."""
+"""What a machine's facts mean: `supported`, `devices` and `serves`.
+
+Pure, so that any record can be replayed.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ from .vendor import VENDORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from .facts import Facts
     from .vendor import Device
+    from .verdict import Verdict
 
     Supported = dict[str, dict[str, tuple[str, ...]]]
 
@@ -35,6 +40,22 @@ def devices(facts: Facts) -> tuple[Device, ...]:
         for name, vendor_facts in _seen(facts)
         for device in namespace_module(name).devices(vendor_facts, discrete_elsewhere=_beside(facts, name))
     )
+
+
+def serves(facts: Facts, namespace: str, values: Iterable[str]) -> Verdict:
+    """Say whether GPU code for these architectures runs on every visible, usable device of a vendor.
+
+    `values` are those of `nvidia :: sm_arch`, `amd :: gfx_arch` or `intel :: device_ip`. This is the exact
+    question: PTX runs on later GPUs, and some devices need code of their own, which no list can say.
+    """
+    for name, vendor_facts in _seen(facts):
+        if name == namespace:
+            beside = _beside(facts, name)
+            found: Verdict = namespace_module(name).serves(vendor_facts, values, discrete_elsewhere=beside)
+            return found
+    from .verdict import Verdict  # noqa: PLC0415 (only asked about wheels)
+
+    return Verdict(False, f"no {namespace} device was found")
 
 
 def _seen(facts: Facts) -> list[tuple[str, Any]]:

@@ -10,10 +10,12 @@ from .frozen import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, Protocol
 
     from .machine import Machine
     from .record import Fields
+    from .verdict import Verdict
 else:
     Protocol = object
 
@@ -91,3 +93,6 @@ class Vendor(Protocol):
 
     def devices(self, facts: Any, *, discrete_elsewhere: bool = False) -> tuple[Device, ...]:
         """List every device, usable or not, in the order the vendor's runtime numbers them."""
+
+    def serves(self, facts: Any, values: Iterable[str], *, discrete_elsewhere: bool = False) -> Verdict:
+        """Say whether code for these architecture values runs on every visible, usable device, and why."""
