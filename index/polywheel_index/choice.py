@@ -18,8 +18,15 @@ from packaging.version import InvalidVersion, Version
 
 from polywheel_index.simple import IndexedFile
 from polywheel_variants.errors import BadInputError
-from polywheel_variants.metadata import VariantMetadata
-from polywheel_variants.ordering import Supported, order, with_static_properties
+from polywheel_variants.metadata import PluginProvider, VariantMetadata
+from polywheel_variants.ordering import (
+    Serves,
+    Supported,
+    Verdict,
+    lists_decide,
+    order,
+    with_static_properties,
+)
 from polywheel_variants.property import Properties
 from polywheel_variants.wheel_name import NULL_LABEL, WheelName
 
@@ -36,6 +43,8 @@ class Target:
     python: Version
     supported: Supported
     """What the machine offers to each variant namespace."""
+    serves: Serves = lists_decide
+    """What a provider says of GPU code, where lists cannot."""
 
     @cached_property
     def ranks(self) -> Mapping[str, int]:
@@ -317,7 +326,8 @@ class _Release:
         if isinstance(metadata, Unreadable):
             return (), [_rejection(candidate, "metadata", metadata.reason) for candidate in labelled]
         labels = (candidate.name.label or "" for candidate in labelled)
-        found = order(metadata, with_static_properties(self.target.supported, metadata), labels)
+        supported = with_static_properties(self.target.supported, metadata)
+        found = order(metadata, supported, labels, self._serves(metadata))
         refused = []
         for candidate in labelled:
             label = candidate.name.label or ""
@@ -327,6 +337,17 @@ class _Release:
                 reason = f"the release's variants.json does not list the label {label!r}"
                 refused.append(_rejection(candidate, "label", reason))
         return found.ranking, refused
+
+    def _serves(self, metadata: VariantMetadata) -> Serves:
+        """Ask the machine's provider only for a namespace that the metadata leaves to one."""
+
+        def serves(namespace: str, feature: str, wanted: Sequence[str]) -> Verdict | None:
+            provider = metadata.providers.get(namespace)
+            if not isinstance(provider, PluginProvider) or provider.optional:
+                return None
+            return self.target.serves(namespace, feature, wanted)
+
+        return serves
 
     def _best(
         self,

@@ -15,7 +15,7 @@ from polywheel_index.location import Index, NotThereError, open_index
 from polywheel_index.simple import IndexedFile
 from polywheel_variants.errors import BadInputError
 from polywheel_variants.metadata import VariantMetadata
-from polywheel_variants.ordering import Supported
+from polywheel_variants.ordering import Serves, Supported, Verdict
 
 _LARGEST_METADATA = 16 * 1024 * 1024
 
@@ -77,6 +77,20 @@ def _require_hash(file: IndexedFile, data: bytes) -> None:
     stated = file.hashes.get("sha256")
     if stated is not None and stated != hashlib.sha256(data).hexdigest():
         raise BadInputError(f"{file.filename}: its sha256 is not what the index states")
+
+
+def all_serve(machines: Sequence[Serves]) -> Serves:
+    """Return one answer for machines that share an environment: the first no, else what all agree on.
+
+    Where a machine has no verdict of its own, the lists decide, and `common` holds what it lacks.
+    """
+
+    def serves(namespace: str, feature: str, wanted: Sequence[str]) -> Verdict | None:
+        verdicts = [machine(namespace, feature, wanted) for machine in machines]
+        refusal = next((one for one in verdicts if one is not None and not one.yes), None)
+        return refusal or (None if None in verdicts else verdicts[0])
+
+    return serves
 
 
 def common(machines: Sequence[Supported]) -> Supported:

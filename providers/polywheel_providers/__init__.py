@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .folder import FolderMachine
     from .live import LiveMachine
     from .machine import Machine
-    from .meaning import devices, serves, supported
+    from .meaning import GPU_CODE, devices, serves, supported
     from .named import OVERRIDE, machine_named, this_machine
     from .probing import probe
     from .vendor import Device, Note
@@ -26,6 +26,7 @@ _HOMES = {
     "Device": "vendor",
     "FACTS_VERSION": "facts",
     "Facts": "facts",
+    "GPU_CODE": "meaning",
     "FolderMachine": "folder",
     "LiveMachine": "live",
     "Machine": "machine",
@@ -56,6 +57,7 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "FACTS_VERSION",
+    "GPU_CODE",
     "OVERRIDE",
     "CoreKind",
     "CpuFacts",

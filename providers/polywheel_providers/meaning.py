@@ -42,6 +42,10 @@ def devices(facts: Facts) -> tuple[Device, ...]:
     )
 
 
+GPU_CODE = {"nvidia": "sm_arch", "amd": "gfx_arch", "intel": "device_ip"}
+"""Namespace -> the feature whose values name GPU code, which `serves` judges better than a list."""
+
+
 def serves(facts: Facts, namespace: str, values: Iterable[str]) -> Verdict:
     """Say whether GPU code for these architectures runs on every visible, usable device of a vendor.
 

@@ -7,8 +7,9 @@ provider's feature list and the provider's value list.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from polywheel_variants.metadata import StaticProvider, VariantMetadata
 from polywheel_variants.property import Properties
@@ -20,6 +21,31 @@ Supported = Mapping[str, Mapping[str, Sequence[str]]]
 Key = tuple[tuple[float, ...], ...]
 
 
+class Verdict(Protocol):
+    """Whether code for some values serves a machine."""
+
+    @property
+    def yes(self) -> bool:
+        """Every device it must serve is served."""
+
+    @property
+    def why(self) -> str:
+        """One sentence; for a no, what is not served."""
+
+
+Serves = Callable[[str, str, Sequence[str]], "Verdict | None"]
+"""(namespace, feature, wanted values) -> a provider's own verdict; None where the lists decide.
+
+A list cannot say that code of an older architecture runs here by way of PTX, nor that two values together
+serve two kinds of device.
+"""
+
+
+def lists_decide(namespace: str, feature: str, wanted: Sequence[str]) -> None:
+    """Leave every decision to the lists, as PEP 825 does."""
+    del namespace, feature, wanted
+
+
 @dataclass(frozen=True)
 class Missing:
     """Why a machine cannot take a variant: the feature it lacks every wanted value of."""
@@ -29,8 +55,12 @@ class Missing:
     wanted: tuple[str, ...]
     supported: tuple[str, ...]
     """What the machine offers for that feature; empty when it offers nothing."""
+    why: str = ""
+    """The provider's own words, where it gave a verdict."""
 
     def __str__(self) -> str:
+        if self.why:
+            return self.why
         have = ", ".join(self.supported[:6]) + (", ..." if len(self.supported) > 6 else "")
         return (
             f"needs {self.namespace} :: {self.feature} :: {' or '.join(self.wanted)}, "
@@ -68,11 +98,14 @@ def _is_disabled(metadata: VariantMetadata, namespace: str) -> bool:
     return provider is not None and provider.optional
 
 
-def order(metadata: VariantMetadata, supported: Supported, labels: Iterable[str]) -> Order:
+def order(
+    metadata: VariantMetadata, supported: Supported, labels: Iterable[str], serves: Serves = lists_decide
+) -> Order:
     """Sort the labels that have wheels: the null variant last, ties by label.
 
-    `supported` already holds the static namespaces (`with_static_properties`). A label the metadata
-    does not list is left out of both results: PEP 825 drops such a wheel.
+    `supported` already holds the static namespaces (`with_static_properties`). Where `serves` gives a
+    verdict, it decides instead of list membership, and values that only it accepts rank after all listed
+    ones. A label the metadata does not list is left out of both results: PEP 825 drops such a wheel.
     """
     keyed: list[tuple[Key, str]] = []
     missing: dict[str, Missing] = {}
@@ -80,7 +113,7 @@ def order(metadata: VariantMetadata, supported: Supported, labels: Iterable[str]
         properties = metadata.variants.get(label)
         if properties is None:
             continue
-        lack = first_missing(properties, supported)
+        lack = first_missing(properties, supported, serves)
         if lack is None:
             keyed.append((_key(properties, metadata.namespaces, supported), label))
         else:
@@ -89,13 +122,18 @@ def order(metadata: VariantMetadata, supported: Supported, labels: Iterable[str]
     return Order(tuple(label for _, label in keyed), missing)
 
 
-def first_missing(properties: Properties, supported: Supported) -> Missing | None:
+def first_missing(
+    properties: Properties, supported: Supported, serves: Serves = lists_decide
+) -> Missing | None:
     """Return the first feature no wanted value of which is supported, or None when all are."""
     for namespace, features in properties.items():
         for feature, wanted in features.items():
-            offered = supported.get(namespace, {}).get(feature, ())
-            if not set(wanted).intersection(offered):
-                return Missing(namespace, feature, tuple(wanted), tuple(offered))
+            offered = tuple(supported.get(namespace, {}).get(feature, ()))
+            verdict = serves(namespace, feature, wanted)
+            if verdict is not None and not verdict.yes:
+                return Missing(namespace, feature, wanted, offered, verdict.why)
+            if verdict is None and not set(wanted).intersection(offered):
+                return Missing(namespace, feature, wanted, offered)
     return None
 
 
@@ -103,9 +141,9 @@ def _key(properties: Properties, namespaces: Sequence[str], supported: Supported
     """Build the sort key of one compatible variant; the closing infinity lets a longer list win."""
     places = [
         (
-            namespaces.index(namespace) if namespace in namespaces else len(namespaces),
-            list(supported[namespace]).index(feature),
-            min(_places(supported[namespace][feature], wanted)),
+            _place(namespace, namespaces),
+            _place(feature, list(supported.get(namespace, {}))),
+            min(_place(value, supported.get(namespace, {}).get(feature, ())) for value in wanted),
         )
         for namespace, features in properties.items()
         for feature, wanted in features.items()
@@ -113,5 +151,6 @@ def _key(properties: Properties, namespaces: Sequence[str], supported: Supported
     return (*sorted(places), (float("inf"),))
 
 
-def _places(offered: Sequence[str], wanted: Sequence[str]) -> Iterable[int]:
-    return (offered.index(value) for value in wanted if value in offered)
+def _place(wanted: str, listed: Sequence[str]) -> int:
+    """Return the place in a list; what a list does not hold comes after all it holds."""
+    return listed.index(wanted) if wanted in listed else len(listed)

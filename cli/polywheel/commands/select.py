@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from polywheel.machine_option import add_machine_arguments, resolve_machines
 from polywheel.terminal import paint, table
-from polywheel_providers import OVERRIDE, machine_named, supported
+from polywheel_providers import GPU_CODE, OVERRIDE, machine_named, serves, supported
 from polywheel_variants.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from polywheel_index.choice import Choice, Target
     from polywheel_index.python_target import Python
-    from polywheel_providers import Facts
+    from polywheel_providers import Facts, Verdict
 
 HELP = "say which wheel of an index fits a machine best, and why not each other one"
 
@@ -66,14 +67,24 @@ def target_of(arguments: argparse.Namespace) -> Target:
     """Work out what to choose for: the machine or machines, their platform and the Python."""
     from polywheel_index.choice import Target  # noqa: PLC0415
     from polywheel_index.python_target import python_named, running_python  # noqa: PLC0415
-    from polywheel_index.select import common  # noqa: PLC0415
+    from polywheel_index.select import all_serve, common  # noqa: PLC0415
 
     python = running_python() if arguments.python is None else python_named(arguments.python)
     machines = _machines(arguments)
     platforms = _platforms(arguments, python, machines)
     if not platforms:
         raise BadInputError("the machines named have no platform in common: no wheel can serve them all")
-    return Target(python.tags(platforms), python.version, common([supported(facts) for facts in machines]))
+    return Target(
+        python.tags(platforms),
+        python.version,
+        common([supported(facts) for facts in machines]),
+        all_serve([partial(_verdict, facts) for facts in machines]),
+    )
+
+
+def _verdict(facts: Facts, namespace: str, feature: str, wanted: Sequence[str]) -> Verdict | None:
+    """Ask the provider of a GPU vendor about code for its architectures; lists decide all else."""
+    return serves(facts, namespace, wanted) if GPU_CODE.get(namespace) == feature else None
 
 
 def _is_named(arguments: argparse.Namespace) -> bool:
