@@ -7,26 +7,17 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Sequence
-from types import FrameType
-from typing import NoReturn, Protocol, cast
 
 from polywheel_variants.errors import MissingError, PolywheelError
 
+TYPE_CHECKING = False  # every command starts here; typing would cost it more than the rest of this file
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
+    from typing import Any, NoReturn
+
 COMMANDS = ("detect", "select", "plan", "build", "index", "demo")
 """In the order of the work; each is a module of `polywheel.commands`."""
-
-
-class Command(Protocol):
-    """What a command's module offers."""
-
-    HELP: str
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the command's arguments."""
-
-    def run(self, arguments: argparse.Namespace) -> int:
-        """Do the work; returns the exit code. Raises PolywheelError for what the user should mend."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -62,7 +53,7 @@ def _one_line(text: str) -> str:
 def _run(words: Sequence[str]) -> int:
     parser = make_parser(words)
     arguments = parser.parse_args(words)
-    code = cast("int", arguments.run(arguments))
+    code: int = arguments.run(arguments)
     sys.stdout.flush()
     return code
 
@@ -74,10 +65,11 @@ def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         description="One source tree, many wheels; every machine gets the one that fits it.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print polywheel's version and exit")
-    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+    # The prog is given because argparse would import shutil to lay out a usage line and take it from there.
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True, prog="polywheel")
     wanted = words[:1] if words and words[0] in COMMANDS else COMMANDS
     for name in wanted:
-        command = cast("Command", importlib.import_module(f"polywheel.commands.{name}"))
+        command: Any = importlib.import_module(f"polywheel.commands.{name}")
         subparser = subparsers.add_parser(name, help=command.HELP, description=f"{command.HELP}.")
         command.add_arguments(subparser)
         subparser.set_defaults(run=command.run)

@@ -6,7 +6,9 @@ The command line prints it without a traceback and exits with the class's code.
 
 from __future__ import annotations
 
-from typing import ClassVar
+TYPE_CHECKING = False  # this module is imported at every start; typing would double its cost
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 
 class PolywheelError(Exception):
