@@ -54,7 +54,7 @@ def test_has_the_readers_keys() -> None:
     assert list(SCHEMA["properties"]) == list(matrix_file._TOP)
     assert list(SCHEMA["$defs"]["variant"]["properties"]) == list(matrix_file._VARIANT)
     library = SCHEMA["$defs"]["library"]["properties"]
-    named = re.search(r"_Keys\.of\(value, (.*)\)", inspect.getsource(matrix_file._library))
+    named = re.search(r"Keys\.of\(value, (.*)\)", inspect.getsource(matrix_file._library))
     assert named is not None
     assert [f'"{key}"' for key in library] == named[1].split(", ")
 
