@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -40,6 +41,20 @@ def test_the_stock_uv_takes_the_wheel_that_select_names(
     assert f"with its variants flag took {label}" in done.stdout
     assert "uv without it, as pip does, took plain" in done.stdout
     assert "0 actions run" in done.stdout  # the fixture built the same sources in another folder
+
+
+@pytest.mark.usefixtures("kernel_wheels")
+def test_beside_torch_the_operators_are_timed(
+    folder: Path, run_polywheel: Callable[..., Any], torch_python: Path
+) -> None:
+    where = "import pathlib, torch; print(pathlib.Path(torch.__file__).parents[1])"
+    site = subprocess.run([torch_python, "-c", where], capture_output=True, text=True, check=True)
+    done = run_polywheel("demo", cwd=folder, env={"PYTHONPATH": site.stdout.strip()})
+    assert done.returncode == 0, done.stderr
+    rows = done.stdout.partition("\nwheel ")[2].splitlines()
+    assert "flash_decode x null" in rows[0]
+    assert [row.split()[0] for row in rows[1:]][-1] == "null"
+    assert rows[-1].split()[-2:] == ["1.0", "1.0"]
 
 
 def test_a_matrix_that_is_not_there_is_bad_input(tmp_path: Path, run_polywheel: Callable[..., Any]) -> None:
