@@ -80,6 +80,8 @@ class Builder:
         missing = missing_actions(plan, self.store)
         if missing:
             self.executor.run(plan, self.store, missing, progress)
+            for action in missing:
+                self.memo.forget(self.store.output_of(action))
         wheels = tuple(self._deliver(plan, cell) for cell in plan.cells)
         return BuildReport(wheels, missing, len(plan.actions) - len(missing), time.monotonic() - started)
 

@@ -7,7 +7,7 @@ every step of a build passes through here. The file given holds real paths:
     stdin    text for its standard input
     output   where the output belongs: a file in a folder of its own, which appears by rename
     scratch  a folder on the same file system to work in
-    allowed  files a compile may open; an empty list means the command writes no dependency file
+    files    [path, SHA-256] of every file the command may read: what the action's name promises
     failure  where to keep the log of a failed command; a `.sh` beside it runs the command again
 
 Paths are handled by os.path: pathlib would add a third to the start-up.
@@ -15,6 +15,9 @@ Paths are handled by os.path: pathlib would add a third to the start-up.
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import hashlib
 import json
 import os
 import re
@@ -26,6 +29,8 @@ import time
 
 DEPENDENCIES = "dependencies.d"
 """The file, in the scratch folder, that a compile lists what it opened in."""
+REPORT = "made.json"
+"""The file, beside an output, that says its SHA-256 and what making it took."""
 
 
 def main() -> int:
@@ -33,8 +38,12 @@ def main() -> int:
     with open(sys.argv[1], encoding="utf-8") as file:
         action = json.load(file)
     os.umask(0o022)
-    with tempfile.TemporaryDirectory(dir=action["scratch"]) as scratch:
-        return _run(action, scratch)
+    try:
+        with tempfile.TemporaryDirectory(dir=action["scratch"]) as scratch:
+            return _run(action, scratch)
+    except OSError as error:
+        sys.stderr.write(f"{error.filename or action['output']}: {error.strerror}\n")
+        return 1
 
 
 def _run(action: dict[str, object], scratch: str) -> int:
@@ -46,20 +55,27 @@ def _run(action: dict[str, object], scratch: str) -> int:
     started = time.monotonic()
     code, log, memory_mb = _call(command, str(action["stdin"]), scratch)
     if code == 0:
-        log += _unexpected(scratch, _texts(action["allowed"]))
+        files = _pairs(action["files"])
+        log += _unexpected(scratch, files)
+        log += _changed(files)
         log += "" if os.path.exists(out) else "the command succeeded without making its output\n"
         code = 1 if log else 0
     if code != 0:
         _keep_failure(action, log or f"the command exited with {code} and said nothing\n")
         return 1
-    cost = {"seconds": round(time.monotonic() - started, 3), "memory_mb": memory_mb}
-    _write(os.path.join(made, "cost.json"), json.dumps(cost))
-    _publish(made, out, target)
+    seconds = round(time.monotonic() - started, 3)
+    report = {"sha256": _sha256(out), "seconds": seconds, "memory_mb": memory_mb}
+    _write(os.path.join(made, REPORT), json.dumps(report))
+    _publish(made, target, scratch)
     return 0
 
 
 def _texts(value: object) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list) else []
+
+
+def _pairs(value: object) -> dict[str, str]:
+    return {str(path): str(digest) for path, digest in value} if isinstance(value, list) else {}
 
 
 def clean_environment() -> dict[str, str]:
@@ -104,14 +120,14 @@ def _peak_memory_mb() -> float:
     return round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit / 1e6, 1)
 
 
-def _unexpected(scratch: str, allowed: list[str]) -> str:
+def _unexpected(scratch: str, files: dict[str, str]) -> str:
     """Name a file the compiler opened that the action's hash does not cover."""
     path = os.path.join(scratch, DEPENDENCIES)
-    if not allowed or not os.path.exists(path):
+    if not os.path.exists(path):
         return ""
     with open(path, encoding="utf-8", errors="surrogateescape") as file:
         opened = _prerequisites(file.read())
-    known = {os.path.realpath(name) for name in allowed}
+    known = {os.path.realpath(name) for name in files}
     unknown = [name for name in opened if os.path.realpath(os.path.join(scratch, name)) not in known]
     if not unknown:
         return ""
@@ -119,6 +135,29 @@ def _unexpected(scratch: str, allowed: list[str]) -> str:
         f"the compiler opened {unknown[0]}, which the scan of #include lines did not find "
         "(an include through a macro?); name the file in the #include line itself\n"
     )
+
+
+def _changed(files: dict[str, str]) -> str:
+    """Name a file that is no longer what the action's name was taken from: the output may be of other bytes.
+
+    Looked at after the command, since an edit before it or during it is one that it may have read.
+    """
+    for path, digest in files.items():
+        if _sha256(path) != digest:
+            return f"{path} changed while it was built; run the command again\n"
+    return ""
+
+
+def _sha256(path: str) -> str:
+    """Hash a file; one that is not there has no hash."""
+    digest = hashlib.sha256()
+    try:
+        with open(path, "rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    except FileNotFoundError:
+        return ""
+    return digest.hexdigest()
 
 
 def _prerequisites(text: str) -> list[str]:
@@ -155,20 +194,38 @@ def _write(path: str, text: str) -> None:
         os.fsync(file.fileno())
 
 
-def _publish(made: str, out: str, target: str) -> None:
-    """Move the finished folder to its place in one step; another build may have been faster.
+def _publish(made: str, target: str, scratch: str) -> None:
+    """Move the finished folder to its place in one step.
 
-    Where somebody removed only the output from its folder, the output alone moves there, also in one step.
+    Another build may have been faster: a whole output stays. One that was damaged or lost makes way.
     """
-    with open(out, "rb") as file:
+    with open(os.path.join(made, os.path.basename(target)), "rb") as file:
         os.fsync(file.fileno())
     folder = os.path.dirname(target)
     os.makedirs(os.path.dirname(folder), exist_ok=True)
+    while not _moved(made, folder) and not _is_whole(target):
+        with contextlib.suppress(FileNotFoundError):  # another build moves it, too
+            os.rename(folder, os.path.join(tempfile.mkdtemp(dir=scratch), "damaged"))
+
+
+def _moved(made: str, folder: str) -> bool:
+    """Move a folder to a place, unless something is there."""
     try:
         os.rename(made, folder)
-    except OSError:
-        if not os.path.exists(target):
-            os.replace(out, target)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            return False
+        raise
+    return True
+
+
+def _is_whole(target: str) -> bool:
+    """Whether an output is what its report says. `store.Store.has` asks the same."""
+    try:
+        with open(os.path.join(os.path.dirname(target), REPORT), encoding="utf-8") as file:
+            return bool(json.load(file)["sha256"] == _sha256(target))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polywheel_builder.action import Action
-from polywheel_builder.launch import DEPENDENCIES
 from polywheel_builder.plan import Plan
 from polywheel_builder.store import Store
 
@@ -63,13 +62,12 @@ class GraphWriter:
     def _launch(self, action: Action, scratch: Path) -> dict[str, object]:
         inputs = {key: self.store.output_of(self.plan.actions[key]) for key in action.inputs}
         roots = self.plan.roots.with_paths(inputs)
-        writes_dependencies = DEPENDENCIES in action.command
         return {
             "command": [roots.expand(part) for part in action.command],
             "stdin": action.stdin,
             "output": str(self.store.output_of(action)),
             "scratch": str(scratch),
-            "allowed": [roots.expand(name) for name, _ in action.files] if writes_dependencies else [],
+            "files": [(roots.expand(name), digest) for name, digest in action.files],
             "failure": str(failure_log(self.failures, action)),
         }
 

@@ -73,7 +73,8 @@ def prepare(arguments: argparse.Namespace, progress: Progress) -> Prepared:
     )
     plan = make_plan(matrix, project, cells, workshop)
     memo.save()
-    return Prepared(matrix, plan, Store(cache / "store"), memo, CostBook.load(cache / "costs.json"), cache)
+    store = Store(cache / "store", memo.digest)
+    return Prepared(matrix, plan, store, memo, CostBook.load(cache / "costs.json"), cache)
 
 
 def _chosen(cells: tuple[Cell, ...], select: list[str], skip: list[str]) -> tuple[Cell, ...]:

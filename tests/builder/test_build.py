@@ -94,6 +94,20 @@ def test_a_lost_output_is_made_again(tiny_project: Any, build: Build, warm_cache
     assert _ran(build(tiny)) == sorted(f"pack {wheel}" for wheel in _WHEELS)
 
 
+def test_a_damaged_output_is_made_again(tiny_project: Any, build: Build, warm_cache: Path) -> None:
+    tiny = tiny_project()
+    build(tiny)
+    before = {path.name: path.read_bytes() for path in tiny.dist.iterdir()}
+    made = [path for path in (warm_cache / "store").rglob("*") if path.is_file() and path.suffix != ".json"]
+    for number, path in enumerate(sorted(made)):
+        with path.open("r+b") as file:
+            file.truncate(0 if number % 2 else path.stat().st_size // 2)
+    shutil.rmtree(tiny.dist)
+    assert len(_ran(build(tiny))) == 9
+    assert {path.name: path.read_bytes() for path in tiny.dist.iterdir()} == before
+    assert _ran(build(tiny)) == []
+
+
 def test_a_lost_or_changed_wheel_is_handed_over_again(tiny_project: Any, build: Build) -> None:
     tiny = tiny_project()
     build(tiny)

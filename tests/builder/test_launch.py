@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -34,7 +35,7 @@ class Bench:
         command: Sequence[str],
         *,
         stdin: str = "",
-        allowed: Sequence[str] = (),
+        files: Mapping[str, str] = {},
         env: Mapping[str, str] = {},
     ) -> subprocess.CompletedProcess[str]:
         scratch = self.folder / "scratch"
@@ -47,7 +48,7 @@ class Bench:
                     "stdin": stdin,
                     "output": str(self.output),
                     "scratch": str(scratch),
-                    "allowed": list(allowed),
+                    "files": list(files.items()),
                     "failure": str(self.failure),
                 }
             )
@@ -65,13 +66,18 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
 
 
-def test_an_output_appears_with_its_cost(bench: Bench) -> None:
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def test_an_output_appears_with_its_hash_and_cost(bench: Bench) -> None:
     assert bench.run(["sh", "-c", 'cat > "$1"', "-", "{out}"], stdin="ünï").returncode == 0
     assert bench.output.read_text(encoding="utf-8") == "ünï"
-    cost = json.loads(bench.output.with_name("cost.json").read_text())
-    assert cost["seconds"] >= 0
-    assert cost["memory_mb"] > 0
-    assert sorted(path.name for path in bench.output.parent.iterdir()) == ["cost.json", "out.txt"]
+    report = json.loads(bench.output.with_name(launch.REPORT).read_text())
+    assert report["sha256"] == _digest("ünï".encode())
+    assert report["seconds"] >= 0
+    assert report["memory_mb"] > 0
+    assert sorted(path.name for path in bench.output.parent.iterdir()) == [launch.REPORT, "out.txt"]
 
 
 def test_the_environment_is_the_same_everywhere(bench: Bench) -> None:
@@ -116,24 +122,60 @@ def test_a_silent_failure_is_given_words(command: str, log: str, bench: Bench) -
 def test_a_faster_build_is_left_alone(bench: Bench) -> None:
     bench.output.parent.mkdir(parents=True)
     bench.output.write_text("first")
-    (bench.output.parent / "cost.json").write_text("{}")
+    (bench.output.parent / launch.REPORT).write_text(json.dumps({"sha256": _digest(b"first")}))
     assert bench.run(["sh", "-c", 'echo second > "$1"', "-", "{out}"]).returncode == 0
     assert bench.output.read_text() == "first"
 
 
-def test_an_output_that_was_removed_comes_back(bench: Bench) -> None:
+@pytest.mark.parametrize("report", [None, "{}", "[", json.dumps({"sha256": _digest(b"whole")})])
+@pytest.mark.parametrize("left", [None, b"", b"who"])
+def test_an_output_that_was_damaged_is_replaced(report: str | None, left: bytes | None, bench: Bench) -> None:
     bench.output.parent.mkdir(parents=True)
-    (bench.output.parent / "cost.json").write_text("{}")
+    if left is not None:
+        bench.output.write_bytes(left)
+    if report is not None:
+        (bench.output.parent / launch.REPORT).write_text(report)
     assert bench.run(["sh", "-c", 'echo again > "$1"', "-", "{out}"]).returncode == 0
     assert bench.output.read_text() == "again\n"
+    report_now = json.loads((bench.output.parent / launch.REPORT).read_text())
+    assert report_now["sha256"] == _digest(b"again\n")
 
 
-@pytest.mark.parametrize(("allowed", "code"), [(["/a/b c.h", "/d.h"], 0), (["/d.h"], 1)])
-def test_a_compile_opens_only_what_its_hash_covers(allowed: list[str], code: int, bench: Bench) -> None:
-    script = f'printf "object: /a/b\\\\\\\\ c.h \\\\\\\\\\n /d.h\\n" > {launch.DEPENDENCIES}; echo > "$1"'
-    assert bench.run(["sh", "-c", script, "-", "{out}"], allowed=allowed).returncode == code
-    if code:
-        assert bench.failure.read_text().startswith("the compiler opened /a/b c.h, which the scan")
+@pytest.mark.parametrize("there", [True, False])
+def test_a_file_where_a_folder_belongs_makes_way_or_is_named(bench: Bench, *, there: bool) -> None:
+    place = bench.output.parent if there else bench.output.parent.parent
+    place.parent.mkdir(parents=True)
+    place.write_text("in the way")
+    done = bench.run(["sh", "-c", 'echo made > "$1"', "-", "{out}"])
+    if there:
+        assert (done.returncode, bench.output.read_text()) == (0, "made\n")
+    else:
+        assert (done.returncode, done.stderr) == (1, f"{place}: File exists\n")
+
+
+@pytest.mark.parametrize("covers", [True, False])
+def test_a_compile_opens_only_what_its_hash_covers(bench: Bench, *, covers: bool) -> None:
+    first, second = bench.folder / "b c.h", bench.folder / "d.h"
+    first.touch()
+    second.touch()
+    files = {str(second): _digest(b"")} | ({str(first): _digest(b"")} if covers else {})
+    escaped = str(first).replace(" ", "\\\\ ")
+    script = f'printf "object: {escaped} \\\\\n {second}\n" > {launch.DEPENDENCIES}; echo > "$1"'
+    assert bench.run(["sh", "-c", script, "-", "{out}"], files=files).returncode == (0 if covers else 1)
+    if not covers:
+        assert bench.failure.read_text().startswith(f"the compiler opened {first}, which the scan")
+
+
+@pytest.mark.parametrize("edit", ["echo edited > a.cpp", "rm a.cpp"])
+def test_an_edit_while_a_step_runs_keeps_no_output(edit: str, bench: Bench) -> None:
+    """An output of other bytes under the old bytes' name would be reused for ever."""
+    source = bench.folder / "a.cpp"
+    source.write_bytes(b"as it was named")
+    script = f'cd {bench.folder}; echo of other bytes > "$1"; {edit}'
+    done = bench.run(["sh", "-c", script, "-", "{out}"], files={str(source): _digest(b"as it was named")})
+    assert done.returncode == 1
+    assert bench.failure.read_text() == f"{source} changed while it was built; run the command again\n"
+    assert not bench.output.parent.exists()
 
 
 def _escaped(name: str) -> str:

@@ -77,9 +77,12 @@ def test_only_what_is_wanted_and_not_there_is_missing(tmp_path: Path) -> None:
     second, unwanted = _step("second", "cat $2 > $1", first), _step("unwanted", "echo > $1")
     plan, store = _plan(first, unwanted, second), Store(tmp_path)
     assert missing_actions(plan, store) == (first, second)
-    store.folder_of(second.key).mkdir(parents=True)
-    store.output_of(second).touch()
+    LocalExecutor(tmp_path, 1).run(plan, store, [first, second], Silence())
     assert missing_actions(plan, store) == ()
+    store.output_of(first).write_text("damaged, but nothing asks for it")
+    assert missing_actions(plan, store) == ()
+    store.output_of(second).write_text("damaged")
+    assert missing_actions(plan, store) == (first, second)
 
 
 def test_the_graph_names_only_inputs_that_run(tmp_path: Path) -> None:
@@ -93,7 +96,7 @@ def test_the_graph_names_only_inputs_that_run(tmp_path: Path) -> None:
     assert "first.txt" not in graph
     described = json.loads((tmp_path / "graph" / f"{second.key}.json").read_text())
     assert described["command"][-1] == str(Store(tmp_path / "store").output_of(first))
-    assert described["allowed"] == []
+    assert described["files"] == []
 
 
 def test_a_ninja_that_cannot_work_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

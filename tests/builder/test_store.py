@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
+import json
 import os
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from polywheel_builder.action import Action
 from polywheel_builder.build_folder import build_folder
 from polywheel_builder.costs import CostBook
+from polywheel_builder.launch import REPORT
 from polywheel_builder.roots import Roots
 from polywheel_builder.store import Cost, Store
 from polywheel_builder.whole_copy import copy_whole, remove_abandoned
@@ -39,22 +42,34 @@ def test_the_store_knows_what_is_there(tmp_path: Path) -> None:
     assert store.cost_of(ACTION) is None
     store.folder_of(ACTION.key).mkdir(parents=True)
     assert not store.has(ACTION), "ninja makes the folder before the step runs"
-    store.output_of(ACTION).touch()
+    report = _put(store, b"made")
     assert store.has(ACTION)
-    cost = store.folder_of(ACTION.key) / "cost.json"
-    cost.write_text('{"seconds": 1.5, "memory_mb": 20}')
     assert store.cost_of(ACTION) == Cost(1.5, 20.0)
-    cost.write_text("damaged")
-    assert store.cost_of(ACTION) is None
+    for damage in (b"", b"mad", b"Made"):
+        store.output_of(ACTION).write_bytes(damage)
+        assert not store.has(ACTION)
+    _put(store, b"made")
+    for text in ("damaged", "[]", "{}", '{"sha256": null}'):
+        report.write_text(text)
+        assert not store.has(ACTION)
+        assert store.cost_of(ACTION) is None
+
+
+def _put(store: Store, data: bytes) -> Path:
+    """Put an output where `launch` does; returns its report's path."""
+    store.folder_of(ACTION.key).mkdir(parents=True, exist_ok=True)
+    store.output_of(ACTION).write_bytes(data)
+    report = store.folder_of(ACTION.key) / REPORT
+    made = {"sha256": hashlib.sha256(data).hexdigest(), "seconds": 1.5, "memory_mb": 20}
+    report.write_text(json.dumps(made))
+    return report
 
 
 def test_costs_are_learnt_by_subject(tmp_path: Path) -> None:
     store, path = Store(tmp_path / "store"), tmp_path / "costs.json"
     book = CostBook.load(path)
     guess = book.estimate(ACTION)
-    folder = store.folder_of(ACTION.key)
-    folder.mkdir(parents=True)
-    (folder / "cost.json").write_text('{"seconds": 1.5, "memory_mb": 20}')
+    _put(store, b"made")
     book.learn([ACTION], store)
     edited = Action("compile", "g++ 12", "x86-64", "a.cpp", "a.o", ("g++", "-O3", "{out}"), "digest")
     assert CostBook.load(path).estimate(edited) == Cost(1.5, 20.0) != guess
