@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from polywheel_builder.action import Action
+from polywheel_builder.kept_json import load, save
 from polywheel_builder.store import Cost, Store
-from polywheel_variants.atomic_file import replacing
 
+_FORMAT = 1
 _FIRST_GUESS = {
     "compile": Cost(10.0, 600.0),
     "stub": Cost(0.1, 50.0),
@@ -30,11 +30,8 @@ class CostBook:
     @classmethod
     def load(cls, path: Path) -> CostBook:
         """Read a cost book; one that is missing or damaged is an empty one."""
-        try:
-            rows = json.loads(path.read_bytes())
-            return cls(path, {str(name): Cost(float(s), float(m)) for name, (s, m) in rows.items()})
-        except (OSError, ValueError, TypeError, AttributeError):
-            return cls(path)
+        rows = load(path, _FORMAT) or {}
+        return cls(path, {name: Cost(seconds, memory_mb) for name, (seconds, memory_mb) in rows.items()})
 
     def estimate(self, action: Action) -> Cost:
         """Return what the action took last time, or a first guess by its kind."""
@@ -46,10 +43,8 @@ class CostBook:
             cost = store.cost_of(action)
             if cost is not None:
                 self.costs[_about(action)] = cost
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         rows = {name: (cost.seconds, cost.memory_mb) for name, cost in sorted(self.costs.items())}
-        with replacing(self.path) as stream:
-            stream.write(json.dumps(rows).encode())
+        save(self.path, _FORMAT, rows)
 
 
 def _about(action: Action) -> str:

@@ -6,7 +6,6 @@ A memo only saves time: every answer it gives is one that reading the bytes woul
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import time
@@ -15,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from polywheel_variants.atomic_file import replacing
+from polywheel_builder.kept_json import load, save
 
-_FORMAT = 2
+_FORMAT = 3
 _RACY_NS = 2_000_000_000  # a file changed this recently may change again within one clock tick
 _INCLUDE = re.compile(
     rb'^[ \t]*#[ \t]*(?:include_next|include|import)\b[ \t]*([<"][^>"\n]+[>"]|\w+)', re.MULTILINE
@@ -36,12 +35,7 @@ class Memo:
     @classmethod
     def load(cls, path: Path) -> Memo:
         """Read a memo; one that is missing or damaged is an empty one."""
-        try:
-            document = json.loads(path.read_bytes())
-            entries = document["entries"] if document["format"] == _FORMAT else {}
-            return cls(path, {name: one for name, one in entries.items() if "stat" in one})
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return cls(path)
+        return cls(path, load(path, _FORMAT) or {})
 
     def save(self) -> None:
         """Write the memo back, whole or not at all; files of the last two seconds are left out."""
@@ -51,9 +45,7 @@ class Memo:
         }
         if kept == self.entries and self.path.exists():
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(self.path) as stream:
-            stream.write(json.dumps({"format": _FORMAT, "entries": kept}).encode())
+        save(self.path, _FORMAT, kept)
 
     def digest(self, path: str | Path) -> str:
         """Return the SHA-256 of a file's bytes, in hex. Raises OSError."""

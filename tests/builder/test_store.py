@@ -73,7 +73,7 @@ def test_costs_are_learnt_by_subject(tmp_path: Path) -> None:
     book.learn([ACTION], store)
     edited = Action("compile", "g++ 12", "x86-64", "a.cpp", "a.o", ("g++", "-O3", "{out}"), "digest")
     assert CostBook.load(path).estimate(edited) == Cost(1.5, 20.0) != guess
-    path.write_text('{"a": [1]}')
+    path.write_text(path.read_text().replace("1.5", "NaN"))
     assert CostBook.load(path).estimate(edited) == guess
 
 
