@@ -63,9 +63,19 @@ class IncludeScanner:
         folder, name = os.path.split(path)
         names = self.listings.get(folder)
         if names is None:
-            try:
-                names = frozenset(entry.name for entry in os.scandir(folder) if entry.is_file())
-            except OSError:
-                names = frozenset()
-            self.listings[folder] = names
+            names = self.listings[folder] = frozenset(_files_in(folder))
         return name in names
+
+
+def _files_in(folder: str) -> list[str]:
+    try:
+        return [entry.name for entry in os.scandir(folder) if _is_file(entry)]
+    except OSError:
+        return []
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link to itself; its neighbours are files all the same
+        return False

@@ -16,10 +16,12 @@ from typing import Any
 
 from polywheel_builder.kept_json import load, save
 
-_FORMAT = 3
+_FORMAT = 4
 _RACY_NS = 2_000_000_000  # a file changed this recently may change again within one clock tick
 _INCLUDE = re.compile(
-    rb'^[ \t]*#[ \t]*(?:include_next|include|import)\b[ \t]*([<"][^>"\n]+[>"]|\w+)', re.MULTILINE
+    rb'^[ \t]*#[ \t]*(?:include_next|include|import)\b[ \t]*([<"][^>"\n]+[>"]|\w+)'
+    rb'|\b__has_include(?:_next)?[ \t]*\([ \t]*([<"][^>"\n]+[>"])',
+    re.MULTILINE,
 )
 
 
@@ -56,6 +58,7 @@ class Memo:
         """Return what a C or C++ source's `#include` lines name, with their quotes. Raises OSError.
 
         Lines inside conditionals count too: a file too many costs a rebuild, one too few a wrong one.
+        `__has_include` names files whose mere presence decides; a compiler lists none of them.
         """
         answer: list[str] = self.told(path, "includes", lambda: _includes(Path(path).read_bytes()))
         return answer
@@ -86,4 +89,5 @@ class Memo:
 
 
 def _includes(data: bytes) -> list[str]:
-    return [name.decode("utf-8", "surrogateescape") for name in dict.fromkeys(_INCLUDE.findall(data))]
+    names = dict.fromkeys(line or asked for line, asked in _INCLUDE.findall(data))
+    return [name.decode("utf-8", "surrogateescape") for name in names]

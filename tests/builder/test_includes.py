@@ -71,6 +71,19 @@ def test_takes_what_gcc_implies(tmp_path: Path) -> None:
     }
 
 
+def test_a_link_to_itself_hides_no_neighbour(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "loop").symlink_to("loop")
+    files = {"src/a.cpp": '#include "b.h"\n#include "loop"\n', "src/b.h": ""}
+    assert _closure(tmp_path, files) == set(files)
+
+
+def test_a_file_that_a_condition_asks_for_counts_once_it_is_there(tmp_path: Path) -> None:
+    files = {"src/a.cpp": '#if __has_include("new.h")\nint answer;\n#endif\n'}
+    assert _closure(tmp_path, files) == {"src/a.cpp"}
+    assert _closure(tmp_path, {"src/new.h": ""}) == {"src/a.cpp", "src/new.h"}
+
+
 def test_a_source_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         _closure(tmp_path, {})
