@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import signal
 import sys
 
+from polywheel.one_line import one_line
+from polywheel.streams import prepare_streams, silence
 from polywheel_variants.errors import MissingError, PolywheelError
 
 TYPE_CHECKING = False  # every command starts here; typing would cost it more than the rest of this file
@@ -23,31 +24,35 @@ COMMANDS = ("detect", "select", "plan", "build", "index", "demo")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code (docs: reference/exit-codes)."""
     words = list(sys.argv[1:] if argv is None else argv)
+    prepare_streams()
     signal.signal(signal.SIGTERM, _terminate)
     try:
         return _run(words)
     except PolywheelError as error:
         log = getattr(error, "log", "")
-        sys.stderr.write(f"{log.rstrip()}\n" if log else "")
-        sys.stderr.write(f"polywheel: {_one_line(str(error))}\n")
+        _say((f"{log.rstrip()}\n" if log else "") + f"polywheel: {one_line(str(error))}\n")
         return error.exit_code
     except KeyboardInterrupt:
-        sys.stderr.write("polywheel: interrupted; what was finished is kept\n")
+        _say("polywheel: interrupted; what was finished is kept\n")
         return 130
     except BrokenPipeError:
         # The reader of our answer has gone; nothing is left to say, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(1)
         return 141
     except OSError as error:
         # A full disk, a folder that may not be written: no module's own business, and no fault of the code.
         place = f"{error.filename}: " if error.filename else ""
-        sys.stderr.write(f"polywheel: {_one_line(place)}{error.strerror or error}\n")
+        _say(f"polywheel: {one_line(place)}{error.strerror or error}\n")
         return MissingError.exit_code
 
 
-def _one_line(text: str) -> str:
-    """Escape what would break a line, or tell a terminal something: names in files are anybody's words."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+def _say(text: str) -> None:
+    """Tell people, if they can still be told: a full standard error changes no exit code."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        silence(2)
 
 
 def _run(words: Sequence[str]) -> int:
