@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -91,6 +92,8 @@ class Builder:
             self.out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BadInputError(f"{self.out}: {error.strerror or error}; name a folder with --out") from None
+        if not os.access(self.out, os.W_OK | os.X_OK):
+            raise BadInputError(f"{self.out}: may not be written to; name another folder with --out")
         for scratch in self.out.glob(".*.whl.*.tmp"):
             remove_abandoned(scratch)
 

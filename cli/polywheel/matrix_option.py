@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from polywheel.given import given_path
 from polywheel_builder.cell import Cell, make_cells
 from polywheel_builder.costs import CostBook
 from polywheel_builder.matrix import Matrix
@@ -30,7 +32,12 @@ _EPOCH = 315532800  # 1980-01-01, the earliest time a ZIP archive states
 def add_matrix_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare -m, --select and --skip."""
     parser.add_argument(
-        "-m", "--matrix", type=Path, default=Path("matrix.yaml"), metavar="FILE", help="default: matrix.yaml"
+        "-m",
+        "--matrix",
+        type=given_path,
+        default=Path("matrix.yaml"),
+        metavar="FILE",
+        help="default: matrix.yaml",
     )
     for name, what in (("--select", "only these"), ("--skip", "all but these")):
         parser.add_argument(
@@ -100,6 +107,6 @@ def _epoch() -> int:
     text = os.environ.get("SOURCE_DATE_EPOCH", "")
     if not text:
         return _EPOCH
-    if not text.isascii() or not text.isdigit() or int(text) >= 4354819200:
+    if not re.fullmatch(r"[0-9]{1,10}", text) or int(text) >= 4354819200:
         raise BadInputError(f"SOURCE_DATE_EPOCH is {text!r}; expected seconds since 1970, before 2108")
     return int(text)

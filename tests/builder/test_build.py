@@ -241,7 +241,7 @@ def test_source_date_epoch_is_the_time_entries_state(tiny_project: Any, build: B
         assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
-@pytest.mark.parametrize("epoch", ["now", "-1", "1.5", "4354819200", "٣"])
+@pytest.mark.parametrize("epoch", ["now", "-1", "1.5", "4354819200", "9" * 5000, "٣"])
 def test_source_date_epoch_must_be_one(epoch: str, tiny_project: Any, build: Build) -> None:
     done = build(tiny_project(), env={"SOURCE_DATE_EPOCH": epoch})
     assert done.returncode == 2
@@ -253,6 +253,7 @@ def test_source_date_epoch_must_be_one(epoch: str, tiny_project: Any, build: Bui
     ("words", "message"),
     [
         (("--jobs", "0"), "--jobs 0: expected 1 or more"),
+        (("--jobs", "0", "-m", "gone.yaml"), "--jobs 0: expected 1 or more"),
         (("--out", "matrix.yaml"), "matrix.yaml: File exists; name a folder with --out"),
         (("--out", "matrix.yaml/dist"), "matrix.yaml/dist: Not a directory; name a folder with --out"),
         (("-m", "gone.yaml"), "gone.yaml: No such file or directory; name a matrix with -m"),

@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from polywheel_builder.action import Action, output_of
-from polywheel_builder.build import missing_actions
+from polywheel_builder.build import Builder, missing_actions
 from polywheel_builder.local import ActionFailedError, LocalExecutor
+from polywheel_builder.memo import Memo
 from polywheel_builder.ninja_graph import GraphWriter
 from polywheel_builder.plan import Plan
 from polywheel_builder.progress import Silence
 from polywheel_builder.roots import Roots
 from polywheel_builder.store import Store
+from polywheel_variants.errors import BadInputError
 
 
 @dataclass
@@ -97,6 +99,18 @@ def test_the_graph_names_only_inputs_that_run(tmp_path: Path) -> None:
     described = json.loads((tmp_path / "graph" / f"{second.key}.json").read_text())
     assert described["command"][-1] == str(Store(tmp_path / "store").output_of(first))
     assert described["files"] == []
+
+
+def test_an_output_folder_that_is_read_only_is_said_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = _step("step", "echo > $1")
+    store = Store(tmp_path / "store")
+    builder = Builder(store, LocalExecutor(tmp_path, 1), Memo(tmp_path / "memo.json"), tmp_path / "dist")
+    monkeypatch.setattr("polywheel_builder.build.os.access", lambda *_: False)  # root may write anywhere
+    with pytest.raises(BadInputError, match="dist: may not be written to; name another folder with --out"):
+        builder.build(_plan(step), Silence())
+    assert not store.has(step)
 
 
 def test_a_ninja_that_cannot_work_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,6 +78,11 @@ def test_usage_errors_exit_2(run_polywheel: Any) -> None:
         ("plan", "--formt", "json"),
         ("plan", "--format", "xml"),
         ("build", "--jobs", "x"),
+        ("build", "--out", ""),
+        ("plan", "-m", ""),
+        ("index", "", "--out", "site"),
+        ("index", "dist", "--out", ""),
+        ("select", "demo", "--index", ""),
     ):
         done = run_polywheel(*words)
         assert (done.returncode, done.stdout) == (2, ""), words
@@ -104,3 +109,35 @@ def test_a_reader_that_has_gone_is_no_traceback(
     )  # fmt: skip
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-", "2>/dev/full"])
+@pytest.mark.parametrize(("words", "code"), [("--version", 0), ("plan -m gone.yaml", 2), ("bild", 2)])
+def test_a_stream_that_takes_nothing_changes_no_exit_code(
+    closed: str, words: str, code: int, polywheel_environment: dict[str, str], tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"'{sys.executable}' -m polywheel {words} {closed}"],
+        cwd=tmp_path, env=polywheel_environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+
+
+def test_a_full_stdout_is_one_line_and_exit_3(polywheel_environment: dict[str, str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"'{sys.executable}' -m polywheel --version >/dev/full"],
+        cwd=tmp_path, env=polywheel_environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (3, "polywheel: No space left on device\n")
+
+
+def test_a_name_that_the_locale_lacks_is_escaped(
+    polywheel_environment: dict[str, str], tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from polywheel.streams import prepare_streams as p; p(); print('\\ud800ü')"],
+        env={**polywheel_environment, "PYTHONIOENCODING": "ascii"},
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "\\ud800\\xfc\n")

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from polywheel.given import given_path
 from polywheel.matrix_option import Prepared, add_matrix_arguments, prepare
 from polywheel.terminal import progress, seconds_text, size_text, table
 from polywheel_builder.build import Builder, BuildReport
@@ -22,17 +23,18 @@ HELP = "build every wheel of a matrix; what is built already is reused"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_matrix_arguments(parser)
-    parser.add_argument("--out", type=Path, default=Path("dist"), metavar="DIR", help="default: dist")
+    parser.add_argument("--out", type=given_path, default=Path("dist"), metavar="DIR", help="default: dist")
     parser.add_argument("--jobs", type=int, metavar="N", help="steps at a time; default: one a processor")
     parser.add_argument("--json", action="store_true", help="print what was built as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Build and print what was built."""
+    jobs = _jobs(arguments.jobs)
     shown = progress()
     try:
         prepared = prepare(arguments, shown)
-        report = build_prepared(prepared, arguments.out, arguments.jobs, shown)
+        report = build_prepared(prepared, arguments.out, jobs, shown)
     finally:
         shown.end()
     text = json.dumps(_document(report), indent=2) + "\n" if arguments.json else summary(report)
@@ -40,9 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def build_prepared(prepared: Prepared, out: Path, jobs: int | None, shown: Progress) -> BuildReport:
+def build_prepared(prepared: Prepared, out: Path, jobs: int, shown: Progress) -> BuildReport:
     """Build a prepared plan here, and remember what it cost."""
-    executor = LocalExecutor(prepared.cache, _jobs(jobs))
+    executor = LocalExecutor(prepared.cache, jobs)
     builder = Builder(prepared.store, executor, prepared.memo, out)
     report = builder.build(prepared.plan, shown)
     if report.run:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polywheel.given import given_path
 from polywheel.terminal import size_text
 
 if TYPE_CHECKING:
@@ -22,11 +23,16 @@ SCHEMA = "polywheel/index/1"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "wheels", nargs="+", metavar="WHEEL|DIR", help="a wheel, or a folder whose wheels are all taken"
+        "wheels",
+        nargs="+",
+        type=given_path,
+        metavar="WHEEL|DIR",
+        help="a wheel, or a folder whose wheels are all taken",
     )
     parser.add_argument(
         "--out",
         required=True,
+        type=given_path,
         metavar="SITE",
         help="the site's folder: new, empty, or written by this command",
     )
@@ -40,8 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the site and say what it holds."""
     from polywheel_index.site import write_site  # noqa: PLC0415 - `packaging` is slow to import
 
-    out = Path(arguments.out)
-    written = write_site(map(Path, arguments.wheels), out)
+    out: Path = arguments.out
+    written = write_site(arguments.wheels, out)
     if arguments.format == "json":
         sys.stdout.write(json.dumps(as_json(written, out)) + "\n")
     else:

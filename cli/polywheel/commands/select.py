@@ -8,7 +8,9 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
+from polywheel.given import given
 from polywheel.machine_option import add_machine_arguments, resolve_machines
+from polywheel.one_line import one_line
 from polywheel.terminal import paint, table
 from polywheel_providers import GPU_CODE, OVERRIDE, machine_named, serves, supported
 from polywheel_variants.errors import BadInputError
@@ -33,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--index",
         required=True,
+        type=given,
         metavar="URL|DIR",
         help="a simple index, a site that `index` wrote, or a flat folder of wheels",
     )
@@ -133,7 +136,9 @@ def as_text(choice: Choice) -> str:
         ]
         lines.append(f"ranking  {' > '.join(label or 'plain' for label in choice.ranking)}")
     if choice.rejected:
-        rows = [(one.label or "plain", one.filename, one.reason) for one in choice.rejected]
+        rows = [
+            (one.label or "plain", one_line(one.filename), one_line(one.reason)) for one in choice.rejected
+        ]
         lines += ["refused", *(f"  {line}" for line in table(rows).splitlines())]
-    lines += [f"{paint('warning', 'yellow', sys.stdout)}  {warning}" for warning in choice.warnings]
+    lines += [f"{paint('warning', 'yellow', sys.stdout)}  {one_line(warning)}" for warning in choice.warnings]
     return "\n".join(lines) + "\n"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from polywheel.commands.build import build_prepared
+from polywheel.commands.build import available_processors, build_prepared
 from polywheel.commands.select import target_of
 from polywheel.demo.installer import Uv
 from polywheel.demo.picture import Stage
@@ -50,7 +50,7 @@ class Line:
     def build(self, prepared: Prepared) -> BuildReport:
         """Compile, check and pack what is missing."""
         with self._stage("build") as lines:
-            report = build_prepared(prepared, DIST, None, self.progress)
+            report = build_prepared(prepared, DIST, available_processors(), self.progress)
             tools = {action.tool for action in prepared.plan.actions.values() if action.kind == "compile"}
             lines.append(f"{len(report.run)} actions run, {report.reused} reused, by {', '.join(tools)}")
             lines += [
