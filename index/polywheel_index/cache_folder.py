@@ -18,4 +18,4 @@ def cache_dir(environ: Mapping[str, str] = os.environ) -> Path:
     if xdg and Path(xdg).is_absolute():
         return Path(xdg) / "polywheel"
     home = environ.get("HOME")
-    return (Path(home) if home else Path.home()) / ".cache" / "polywheel"
+    return (Path(home).absolute() if home else Path.home()) / ".cache" / "polywheel"

@@ -113,6 +113,7 @@ def test_what_is_no_index_is_told(tmp_path: Path, client: HttpClient) -> None:
 def test_the_cache_folder_follows_the_environment(tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path)}
     assert cache_dir(home) == tmp_path / ".cache" / "polywheel"
+    assert cache_dir({"HOME": "here"}) == Path("here").absolute() / ".cache" / "polywheel"
     assert cache_dir(home | {"XDG_CACHE_HOME": "relative"}) == tmp_path / ".cache" / "polywheel"
     assert cache_dir(home | {"XDG_CACHE_HOME": "/x"}) == Path("/x/polywheel")
     assert cache_dir(home | {"XDG_CACHE_HOME": "/x", "POLYWHEEL_CACHE": "/y"}) == Path("/y")
