@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -48,7 +49,8 @@ class GraphWriter:
                 f"  command = {self._command(action)}",
                 f"  about = {_escaped(action.key)}",
             ]
-        (self.folder / "build.ninja").write_text("\n".join(lines) + "\n")
+        graph = "\n".join(lines) + "\n"
+        (self.folder / "build.ninja").write_bytes(os.fsencode(graph))
 
     def _output(self, action: Action) -> str:
         path = str(self.store.output_of(action))

@@ -20,7 +20,7 @@ from polywheel_builder.includes import IncludeScanner
 from polywheel_builder.matrix import Library, Matrix, Variant
 from polywheel_builder.pack import PackSpec
 from polywheel_builder.plan import Plan
-from polywheel_builder.project import Project
+from polywheel_builder.project import Project, visible
 from polywheel_builder.properties import variant_metadata
 from polywheel_builder.roots import Roots
 from polywheel_builder.toolchains.gcc import Gcc
@@ -176,7 +176,7 @@ class _Planner:
                 raise BadInputError(f"{where} is no pattern: {error}") from None
             if not matches:
                 raise BadInputError(f"{where} matches nothing in {self.project.folder}")
-            found += matches
+            found += visible(self.project.folder, matches)
         return list(dict.fromkeys(found))
 
     def _object(self, library: Library, source: Path, arch: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -102,8 +102,25 @@ def _package(folder: Path, name: str) -> Path:
 
 
 def _files(package: Path) -> tuple[Path, ...]:
-    return tuple(
-        path
-        for path in sorted(package.rglob("*"))
-        if path.is_file() and path.suffix not in _LEFT_OUT and "__pycache__" not in path.parts
+    return visible(
+        package,
+        (
+            path
+            for path in sorted(package.rglob("*"))
+            if path.is_file() and path.suffix not in _LEFT_OUT and "__pycache__" not in path.parts
+        ),
     )
+
+
+def visible(root: Path, paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the paths of files below `root` that go into a build.
+
+    Raises BadInputError for a name with a control character or bytes that are no UTF-8: archives, RECORD,
+    dependency files and logs each write such a name in another way, or not at all.
+    """
+    found = tuple(paths)
+    for path in found:
+        name = str(path.relative_to(root))
+        if not name.isprintable():
+            raise BadInputError(f"{root}: a file's name holds a character that cannot be seen: {name!r}")
+    return found

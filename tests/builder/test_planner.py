@@ -211,6 +211,13 @@ def test_refuses_what_it_does_not_build(
     assert str(caught.value).isprintable()
 
 
+def test_a_source_whose_name_cannot_be_seen_is_named(tiny_sources: Tiny, plan_of: PlanOf) -> None:
+    tiny = tiny_sources()
+    tiny.write("csrc/a\nb.cpp", "")
+    with pytest.raises(BadInputError, match=r"cannot be seen: 'csrc/a\\nb.cpp'"):
+        plan_of(tiny.folder)
+
+
 def test_a_machine_whose_compiler_builds_no_level(
     tiny_sources: Tiny, plan_of: PlanOf, workshop: Workshop
 ) -> None:

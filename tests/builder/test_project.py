@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,15 @@ def test_reads_name_version_and_files(tmp_path: Path) -> None:
     assert (project.name, project.version) == ("tiny_thing", "1.0")
     files = [path.relative_to(tmp_path / "tiny_thing").as_posix() for path in project.files]
     assert files == ["__init__.py", "a.py", "py.typed", "sub/b.py"]
+
+
+@pytest.mark.parametrize("name", [b"a\nb.txt", b"\x1b[31m.py", b"\xff.bin", b"sub\n/fine.py/x\xfe"])
+def test_a_file_name_that_cannot_be_seen_is_named(name: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "tiny_thing" / os.fsdecode(name)
+    path.parent.mkdir(parents=True)
+    path.touch()
+    with pytest.raises(BadInputError, match="a file's name holds a character that cannot be seen"):
+        _read(tmp_path)
 
 
 def test_finds_the_package_below_src(tmp_path: Path) -> None:
