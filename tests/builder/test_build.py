@@ -207,6 +207,10 @@ def test_no_compiler_is_said_before_any_work(tiny_project: Any, build: Build, tm
         "(Debian, Ubuntu) or 'dnf install gcc-c++' (Fedora)\n"
     )
     assert not tiny.dist.exists()
+    compiler = shutil.which("g++")
+    done = build(tiny, env={"PATH": str(empty), "CXX": compiler})
+    assert done.returncode == 3
+    assert "finds no 'as', neither beside it nor on PATH; install it with" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -269,7 +273,7 @@ def test_wrong_options_are_one_line(
 
 
 def test_a_path_may_hold_any_sign(tiny_project: Any, build: Build, cold_cache: Path) -> None:
-    odd = "a b$c#d:e'f\"gü"
+    odd = os.fsdecode(b"a b$c#d:e'f\"g\xc3\xbc\xff")
     tiny = tiny_project(f"{odd}/tiny")
     moved = cold_cache.with_name(odd) / "cache"
     shutil.copytree(cold_cache, moved)

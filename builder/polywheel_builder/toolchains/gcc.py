@@ -153,6 +153,9 @@ def _digest(path: Path, words: str, memo: Memo) -> str:
     answers = memo.told(path, "parts", lambda: [_talk(path, question).strip() for question in questions])
     # A bare name in the answer stands for a program on PATH.
     tools = [path, *(Path(shutil.which(answer) or answer) for answer in answers)]
+    for name, tool in zip(programs, tools[1:], strict=False):
+        if not tool.is_file():
+            raise MissingError(f"{path} finds no {name!r}, neither beside it nor on PATH; {_HOW_TO_INSTALL}")
     digests = [memo.digest(tool.resolve()) for tool in tools if tool.is_file()]
     target = [line for line in words.splitlines() if line.startswith(("Target:", "gcc version"))]
     return hashlib.sha256(json.dumps([digests, target]).encode()).hexdigest()
