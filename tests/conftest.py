@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def polywheel_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a cache of this session's own; headers that this user has fetched before are copied in."""
+    """Return a cache of this test run's own; headers that this user has fetched before are copied in."""
     cache = tmp_path_factory.mktemp("cache")
     known = cache_dir() / "torch-headers"
     if known.is_dir():

@@ -172,7 +172,7 @@ class _Planner:
             where = f"{self.matrix.source}: libraries.{library.name}.sources: {pattern!r}"
             try:
                 matches = sorted(path for path in self.project.folder.glob(pattern) if path.is_file())
-            except (ValueError, NotImplementedError, IndexError) as error:
+            except (ValueError, IndexError, RuntimeError) as error:  # what pathlib refuses patterns with
                 raise BadInputError(f"{where} is no pattern: {error}") from None
             if not matches:
                 raise BadInputError(f"{where} matches nothing in {self.project.folder}")

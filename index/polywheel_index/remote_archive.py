@@ -21,7 +21,7 @@ LARGEST_MEMBER = 256 * 1024 * 1024
 """The most a member may say it inflates to."""
 
 _UNSOUND = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, OSError, EOFError, RuntimeError)
-"""What zipfile raises for damaged archives (NotImplementedError is a RuntimeError)."""
+"""What zipfile raises for damaged archives; for a method it does not know, a kind of RuntimeError."""
 
 
 @dataclass(frozen=True)
