@@ -179,7 +179,8 @@ class HttpClient:
                 requests.exceptions.ChunkedEncodingError,
             ) as error:
                 problem = _reason(error)
-            except requests.exceptions.RequestException as error:
+            except (requests.exceptions.RequestException, ValueError) as error:
+                # ValueError: a redirect to what is no URL
                 raise BadInputError(f"{url}: {_reason(error)}") from None
         raise MissingError(
             f"{urlsplit(url).netloc} cannot be reached for {_name(url)}: {problem}; check the network "

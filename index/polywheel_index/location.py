@@ -42,7 +42,7 @@ def open_index(location: str, client: HttpClient) -> Index:
     A folder is a site that `polywheel index` wrote, its `simple/` folder, or a flat folder of files.
     Raises MissingError for a folder that is not there, BadInputError for a scheme that is not followed.
     """
-    scheme = urlsplit(location).scheme
+    scheme = _scheme(location)
     if scheme in {"http", "https"}:
         return UrlIndex(client.login(location).rstrip("/"), client)
     if scheme == "file":
@@ -50,6 +50,16 @@ def open_index(location: str, client: HttpClient) -> Index:
     if "://" in location:
         raise BadInputError(f"index {location!r}: the scheme {scheme!r} is not http, https or file")
     return _open_folder(Path(location))
+
+
+def _scheme(location: str) -> str:
+    try:
+        parts = urlsplit(location)
+        parts.port  # noqa: B018 - raises for one that is none
+    except ValueError as error:
+        shown = location.rpartition("@")[2]  # what stands before may be a password
+        raise BadInputError(f"index {shown!r} is no URL: {error}") from None
+    return parts.scheme
 
 
 def _open_folder(folder: Path) -> Index:

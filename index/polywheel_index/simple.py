@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Any
@@ -156,9 +157,11 @@ def _target(base: str, link: str) -> tuple[str, str] | None:
     try:
         url, fragment = urldefrag(urljoin(base, link.strip()))
         schemes = {"http", "https"} | ({"file"} if urlsplit(base).scheme == "file" else set())
-        return (url, fragment) if urlsplit(url).scheme in schemes else None
-    except ValueError:  # a malformed IPv6 host
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - raises for one that is none
+    except ValueError:  # a malformed IPv6 host or port
         return None
+    return (url, fragment) if parts.scheme in schemes else None
 
 
 def _hashes(value: Any) -> dict[str, str]:
@@ -191,6 +194,7 @@ class _Anchors(HTMLParser):
         if tag == "a" and attributes.get("href"):
             self.found.append(attributes)
         elif tag == "base" and attributes.get("href"):
-            self.base = urljoin(self.base, attributes["href"])
+            with suppress(ValueError):  # a malformed IPv6 host
+                self.base = urljoin(self.base, attributes["href"])
         elif tag == "meta" and attributes.get("name") == "pypi:repository-version":
             self.version = attributes.get("content", "1.0")

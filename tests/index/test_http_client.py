@@ -80,6 +80,14 @@ def test_an_url_that_is_none_is_bad_input(client: HttpClient) -> None:
         client.get("nonsense")
 
 
+@pytest.mark.parametrize("place", ["/a", "file:///etc/passwd", "http://[x/", "http://x:y/"])
+def test_a_redirect_that_leads_nowhere_is_bad_input(web: Web, client: HttpClient, place: str) -> None:
+    web.statuses = [302] * 40
+    web.extra_headers["Location"] = place
+    with pytest.raises(BadInputError, match=f"{web.root}/a: "):
+        client.get(f"{web.root}/a")
+
+
 def test_a_password_goes_to_its_own_host_alone_and_is_never_shown(web: Web, client: HttpClient) -> None:
     web.files["/a"] = ("text/plain", b"hello")
     url = client.login(web.root.replace("//", "//me:s%40cret@") + "/a")

@@ -108,6 +108,10 @@ def test_what_is_no_index_is_told(tmp_path: Path, client: HttpClient) -> None:
         open_index(str(tmp_path / "none"), client)
     with pytest.raises(BadInputError, match="'ftp' is not http"):
         open_index("ftp://index.invalid/", client)
+    for url in ("http://me:secret@[x/", "http://me:secret@x:99999/", "http://me:secret@x:y/"):
+        with pytest.raises(BadInputError, match="is no URL: ") as caught:
+            open_index(url, client)
+        assert "secret" not in str(caught.value)
 
 
 def test_the_cache_folder_follows_the_environment(tmp_path: Path) -> None:

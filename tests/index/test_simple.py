@@ -81,6 +81,11 @@ def test_yanks(said: object, expected: object) -> None:
     assert file.yanked == expected
 
 
+def test_a_base_that_is_no_url_moves_nothing() -> None:
+    read = parse_html("demo", BASE, b'<base href="http://[x/"><a href="a.whl">a</a>')
+    assert [file.url for file in read.files] == [f"{BASE}a.whl"]
+
+
 def test_one_bad_entry_costs_that_entry() -> None:
     read = parse_json(
         "demo", BASE, page(3, {"filename": "x"}, {"filename": "a.whl", "url": "a.whl"}, {"url": []})
@@ -90,7 +95,8 @@ def test_one_bad_entry_costs_that_entry() -> None:
 
 
 @pytest.mark.parametrize(
-    "link", ["file:///etc/passwd", "javascript:alert(1)", "data:text/plain,x", "ftp://x/a"]
+    "link",
+    ["file:///etc/passwd", "javascript:alert(1)", "data:text/plain,x", "ftp://x/a", "http://[x/a", "//x:y/a"],
 )
 def test_a_page_on_a_server_leads_to_no_other_scheme(link: str) -> None:
     for read in (
