@@ -15,9 +15,10 @@ ASSUMED_GLIBC = 28
 
 _LEGACY = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
 """Older names of manylinux_2_X (PEP 600, "Legacy manylinux tags")."""
-_MANYLINUX = re.compile(r"manylinux_2_(\d+)_(\w+)")
-_MUSLLINUX = re.compile(r"musllinux_1_(\d+)_(\w+)")
-_MACOS = re.compile(r"macosx_(\d+)_(\d+)_(\w+)")
+# Three digits are more than any system has, and few enough to list every version below.
+_MANYLINUX = re.compile(r"manylinux_2_([0-9]{1,3})_(\w+)")
+_MUSLLINUX = re.compile(r"musllinux_1_([0-9]{1,3})_(\w+)")
+_MACOS = re.compile(r"macosx_([0-9]{1,3})_([0-9]{1,3})_(\w+)")
 _OLD_MANYLINUX = re.compile(r"(manylinux(?:1|2010|2014))_(\w+)")
 _WINDOWS = {"amd64": "win_amd64", "x86_64": "win_amd64", "arm64": "win_arm64", "x86": "win32"}
 _EXAMPLES = "manylinux_2_28_x86_64, musllinux_1_2_aarch64, macosx_14_0_arm64 or win_amd64"
@@ -61,7 +62,7 @@ def platforms_here() -> tuple[str, ...]:
 def _linux(system: System) -> tuple[str, ...]:
     machine = "aarch64" if system.machine == "arm64" else system.machine
     kind, _, version = system.libc.partition(" ")
-    minor = re.match(r"\d+\.(\d+)", version)
+    minor = re.match(r"[0-9]+\.([0-9]{1,3})", version)
     if kind == "musl":
         return (*_musllinux(int(minor[1]) if minor else 0, machine), f"linux_{machine}")
     return (*_manylinux(int(minor[1]) if minor else ASSUMED_GLIBC, machine), f"linux_{machine}")
@@ -82,7 +83,7 @@ def _musllinux(newest: int, machine: str) -> Iterator[str]:
 
 def _macos_version(release: str) -> tuple[int, int]:
     """Tell macOS's version by its kernel's: Darwin 20 is 11, 24 is 15, and 25 is 26."""
-    match = re.match(r"(\d+)\.(\d+)", release)
+    match = re.match(r"([0-9]{1,3})\.([0-9]{1,3})", release)
     if match is None:
         return 11, 0
     major, minor = int(match[1]), int(match[2])

@@ -138,6 +138,15 @@ def test_a_platform_by_its_tag(tag: str, also: str, never: str, machine: str) ->
     assert machine_of_tag(tag) == machine
 
 
+@pytest.mark.parametrize(
+    "tag",
+    ["manylinux_2_9999_x86_64", "musllinux_1_9999_x86_64", "macosx_10_9999_arm64", "manylinux_2_٢_x86_64"],
+)
+def test_a_number_no_system_has_is_told(tag: str) -> None:
+    with pytest.raises(BadInputError, match="none that is known"):
+        platforms_of_tag(tag)
+
+
 @given(st.text())
 def test_any_other_platform_is_told(text: str) -> None:
     with pytest.raises(BadInputError, match="none that is known"):
