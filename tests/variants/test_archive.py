@@ -209,6 +209,15 @@ def test_says_what_is_no_wheel(tmp_path: Path) -> None:
         archive.metadata()
 
 
+def test_a_pipe_and_a_device_are_not_waited_for(tmp_path: Path) -> None:
+    pipe, device = tmp_path / "a-1-py3-none-any.whl", tmp_path / "b-1-py3-none-any.whl"
+    os.mkfifo(pipe)
+    device.symlink_to("/dev/zero")
+    for path in (pipe, device):
+        with pytest.raises(BadInputError, match="cannot be read: no regular file"):
+            WheelArchive(path)
+
+
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_one_name_twice_is_refused(tmp_path: Path) -> None:
     path = _zip(tmp_path / NAME.filename, ("a", b"1"), ("b", b""), ("a", b"2"))

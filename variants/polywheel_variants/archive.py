@@ -93,6 +93,8 @@ class WheelArchive:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name = WheelName.parse(path.name)
+        if path.exists() and not path.is_file():  # a pipe would be waited for, a device read for ever
+            raise BadInputError(f"{path}: cannot be read: no regular file")
         try:
             self._archive = zipfile.ZipFile(path)
         except OSError as error:
