@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from polywheel_index.simple import IndexedFile
 from polywheel_variants.errors import BadInputError
@@ -197,7 +197,7 @@ def _candidate(file: IndexedFile) -> Candidate | Rejected:
     try:
         name = WheelName.parse(file.filename)
         return Candidate(file, name, Version(name.version))
-    except (BadInputError, InvalidVersion) as error:
+    except (BadInputError, ValueError) as error:
         return Rejected(file.filename, "plain", None, "filename", str(error))
 
 
@@ -205,7 +205,7 @@ def _version(pattern: re.Pattern[str], filename: str) -> Version | None:
     match = pattern.fullmatch(filename)
     try:
         return Version(match["version"]) if match else None
-    except InvalidVersion:
+    except ValueError:  # InvalidVersion is one; so is a number of thousands of digits
         return None
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from packaging.metadata import parse_email
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from polywheel_variants.archive import WheelArchive
 from polywheel_variants.errors import BadInputError
@@ -67,7 +67,7 @@ def _agreeing(path: Path, name: WheelName, metadata: bytes) -> tuple[Version, st
         )
     try:
         version, named = Version(stated_version), Version(name.version)
-    except InvalidVersion as error:
+    except ValueError as error:
         raise BadInputError(f"{path}: METADATA or the file name states no version: {error}") from None
     if version != named:
         raise BadInputError(

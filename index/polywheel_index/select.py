@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.version import Version
 
 from polywheel_index.choice import Choice, Listing, Target, Unreadable, choose
@@ -42,7 +42,8 @@ def parse_requirement(text: str) -> Requirement:
     """Read a requirement by name and version. Raises BadInputError for one by URL or with a marker."""
     try:
         requirement = Requirement(text)
-    except InvalidRequirement as error:
+        requirement.specifier.contains("0")  # packaging reads a version no sooner than it is compared
+    except ValueError as error:  # InvalidRequirement is one; so is a version of thousands of digits
         message = " ".join(str(error).split())
         raise BadInputError(f"requirement {text!r}: {message}") from None
     if requirement.url is not None or requirement.marker is not None:

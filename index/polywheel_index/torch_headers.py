@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from polywheel_index.file_lock import locked
 from polywheel_index.http_client import HttpClient
@@ -188,7 +188,7 @@ def pick_wheel(files: Iterable[IndexedFile], release: str) -> IndexedFile | None
         try:
             name = WheelName.parse(file.filename)
             version = Version(name.version)
-        except (BadInputError, InvalidVersion):
+        except (BadInputError, ValueError):
             continue
         if version.public == release and _is_linux_x86_64(name) and file.yanked is None:
             ranked.append((version.local or "", -_build_number(name), _python_order(name), file))

@@ -220,6 +220,14 @@ def test_a_wheel_with_a_senseless_name_costs_only_itself() -> None:
     assert len(choice.rejected) == 2
 
 
+@pytest.mark.parametrize("part", ["9" * 6000, "1-" + "9" * 6000, "1.post" + "9" * 240])
+def test_a_number_of_thousands_of_digits_costs_only_its_wheel(part: str) -> None:
+    choice = chosen_from(
+        [PLAIN, f"demo-{part}-cp27-none-any.whl", f"demo-{part}-variants.json", f"demo-{part}.tar.gz"]
+    )
+    assert name_of(choice) == PLAIN
+
+
 def test_a_source_distribution_in_the_way_is_told() -> None:
     choice = chosen_from([PLAIN, "demo-2.tar.gz", "demo-2-py3-none-win_amd64.whl"])
     assert name_of(choice) == PLAIN

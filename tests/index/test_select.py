@@ -52,7 +52,8 @@ def test_an_index_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "demo kit", "demo @ https://a/b.whl", "demo; python_version > '3'", "-demo"]
+    "text",
+    ["", "demo kit", "demo @ https://a/b.whl", "demo; python_version > '3'", "-demo", "demo==" + "9" * 6000],
 )
 def test_a_requirement_that_is_none_is_told(text: str) -> None:
     with pytest.raises(BadInputError, match="requirement") as error:

@@ -78,6 +78,7 @@ def test_tells_a_build_tag_from_a_label(filename: str, build: str | None, label:
         ("../p-1-py3-none-any.whl", "the distribution '../p' does not match"),
         ("p-1-3py-none-any.whl", "the Python tag '3py' starts with a digit"),
         ("p-1-py3-none-any/.whl", "the platform tag 'any/' does not match"),
+        (f"p-{'9' * 6000}-py3-none-any.whl", "has 6019 characters; a file's name has at most 255"),
         ("p-1-py3-none-any\n.whl", "the platform tag 'any\\n' does not match"),
     ],
 )

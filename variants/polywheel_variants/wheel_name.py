@@ -10,6 +10,8 @@ from polywheel_variants.errors import BadInputError
 NULL_LABEL = "null"
 """The label reserved for the variant without properties (PEP 825, "Variant label")."""
 
+_LONGEST = 255
+"""Of a file name, in bytes, on every common file system; a wheel's name is ASCII."""
 _LABEL = re.compile(r"[0-9a-z_.]+")
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!]*")
@@ -45,6 +47,10 @@ class WheelName:
 
         Raises BadInputError, naming the part that is wrong.
         """
+        if len(filename) > _LONGEST:
+            raise BadInputError(
+                f"{filename[:40]!r}... has {len(filename)} characters; a file's name has at most {_LONGEST}"
+            )
         stem = filename[: -len(".whl")]
         if not filename.endswith(".whl"):
             raise BadInputError(f"{filename!r} is no wheel: its name does not end in .whl")
