@@ -45,14 +45,16 @@ class PublishedWheel:
     def read(cls, path: Path) -> PublishedWheel:
         """Read and check one file.
 
-        Raises BadInputError, naming the file, for what is no wheel; for a METADATA whose name or version
-        is not the file name's; and for a label that variant.json does not state.
+        Raises BadInputError, naming the file, for what is no wheel, or not the same one for every reader;
+        for a METADATA whose name or version is not the file name's; and for a label that variant.json does
+        not state.
         """
         with WheelArchive(path) as archive:
             name, metadata = archive.name, archive.metadata()
             variant = archive.variant() if name.label is not None else None
-        version, requires_python = _agreeing(path, name, metadata)
-        _require_providers(path, variant)
+            version, requires_python = _agreeing(path, name, metadata)
+            _require_providers(path, variant)
+            archive.require_sound()
         sha256, size = hash_file(path)
         return cls(path, name, version, sha256, size, metadata, requires_python, variant)
 

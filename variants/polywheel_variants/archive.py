@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 import lzma
@@ -16,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
+from polywheel_variants.archive_check import problems
 from polywheel_variants.atomic_file import replacing
 from polywheel_variants.errors import BadInputError
 from polywheel_variants.metadata import VariantMetadata
@@ -132,6 +134,21 @@ class WheelArchive:
         if len(data) > _TEXT_LIMIT:
             raise BadInputError(f"{self.path}: {member} is larger than {_TEXT_LIMIT} bytes")
         return data
+
+    def require_sound(self) -> None:
+        """Read the whole wheel, and require that it is one thing for every reader (`archive_check`).
+
+        Raises BadInputError with the first thing that is wrong.
+        """
+        dist_info = self.name.dist_info
+        record = self.read(f"{dist_info}/RECORD")
+        try:
+            with self.path.open("rb") as stream:
+                wrong = next(problems(self._archive, stream, dist_info, record), None)
+        except (*_DAMAGE, OSError, csv.Error) as error:
+            wrong = f"it cannot be read: {error}"
+        if wrong is not None:
+            raise BadInputError(f"{self.path}: {wrong}; build it again")
 
     def metadata(self) -> bytes:
         """Return METADATA as it stands (core metadata specification)."""
