@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from pathlib import Path
@@ -21,10 +22,14 @@ def load(path: Path, form: int) -> Any:
 
 
 def save(path: Path, form: int, kept: Any) -> None:
-    """Write a file, whole or not at all. `form` is a number that changes with the meaning of `kept`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as stream:
-        stream.write(json.dumps({"sha256": _digest(kept, form), "kept": kept}).encode())
+    """Write a file, whole or not at all. `form` is a number that changes with the meaning of `kept`.
+
+    What is kept saves time and decides nothing, so a cache that is read-only or full is no error.
+    """
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as stream:
+            stream.write(json.dumps({"sha256": _digest(kept, form), "kept": kept}).encode())
 
 
 def _digest(kept: Any, form: int) -> str:

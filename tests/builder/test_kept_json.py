@@ -37,6 +37,14 @@ def test_a_changed_byte_is_noticed(tmp_path_factory: pytest.TempPathFactory, dat
     assert load(path, 1) in (None, kept)
 
 
+def test_a_place_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    save(tmp_path / "file" / "kept.json", 1, {})
+    (tmp_path / "folder").mkdir()
+    save(tmp_path / "folder", 1, {})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
 @pytest.mark.parametrize(
     "damage",
     ["", "{", "[]", "1", "null", "{}", '{"kept": 1}', '{"sha256": "", "kept": {}}', "\0\xff", "[" * 100_000],
