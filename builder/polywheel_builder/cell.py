@@ -54,6 +54,8 @@ def make_cells(matrix: Matrix, project: Project) -> tuple[Cell, ...]:
         for cell in cells
         if matrix.plain != NO_PLAIN and cell.variant.label == matrix.plain
     ]
+    for cell in (*cells, *plain):
+        _require_name(cell)
     _require_unique_names([*cells, *plain])
     return (*cells, *plain)
 
@@ -99,6 +101,14 @@ def _takes(variant: Variant, platform: str) -> bool:
             return not platform.startswith("macosx")
         case "rocm" | "xpu":
             return x86_64 and platform.startswith("manylinux")
+
+
+def _require_name(cell: Cell) -> None:
+    """Require that what will be written can be read back: a name may be too long for any file."""
+    try:
+        WheelName.parse(cell.name.filename)
+    except BadInputError as error:
+        raise BadInputError(f"{cell.variant.where}: {error}; shorten the name, version or label") from None
 
 
 def _require_unique_names(cells: list[Cell]) -> None:

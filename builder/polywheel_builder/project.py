@@ -89,9 +89,9 @@ def _standard_metadata(path: Path, document: dict[str, Any]) -> StandardMetadata
         raise BadInputError(f"{path}: {' '.join(str(error).split())}") from None
     except UnicodeDecodeError as error:
         raise BadInputError(f"{path}: a file that [project] names is not UTF-8: {error.reason}") from None
-    except (AttributeError, TypeError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         # Of some tables, such as `dynamic = 1`, the library cannot even say what is wrong.
-        raise BadInputError(f"{path}: [project] holds a value of a wrong type: {error}") from None
+        raise BadInputError(f"{path}: [project] holds a value that cannot be read: {error}") from None
 
 
 def _package(folder: Path, name: str) -> Path:

@@ -122,8 +122,16 @@ def test_refuses_what_cannot_be_a_cell(
         make_cells(_matrix(small, old, new), project)
 
 
+def test_a_file_name_that_is_too_long_is_named(small: str, project: Project) -> None:
+    with pytest.raises(BadInputError, match="a file's name has at most 255; shorten the name, version or la"):
+        make_cells(_matrix(small), replace(project, version="1." + "9" * 240))
+
+
 def test_two_cells_never_write_one_file(small: str, project: Project) -> None:
-    """The reader's rules make this impossible today; a matrix made in code may still ask for it."""
+    """vllm-project/vllm#10535: two pipelines uploaded one file name, and the last one won.
+
+    The reader's rules make this impossible today; a matrix made in code may still ask for it.
+    """
     matrix = _matrix(small)
     with pytest.raises(BadInputError, match=r"-x86_64_v4\.whl is also the file name of the variant at"):
         make_cells(replace(matrix, variants=(matrix.variants[0], *matrix.variants)), project)

@@ -61,7 +61,8 @@ def test_core_metadata_gets_the_further_requirements(tmp_path: Path) -> None:
     [
         ("", "pyproject.toml: "),
         (_MINIMAL + "nmae = 1\n", "pyproject.toml: Extra keys present in \"project\": 'nmae'"),
-        (_MINIMAL + "dynamic = 1\n", "pyproject.toml: [project] holds a value of a wrong type"),
+        (_MINIMAL + "dynamic = 1\n", "pyproject.toml: [project] holds a value that cannot be read"),
+        (_MINIMAL.replace("1.0", "9" * 5000), "pyproject.toml: [project] holds a value that cannot be read"),
         ("[project\n", "pyproject.toml: not TOML: "),
         ('[project]\nname = "a b"\nversion = "1"\n', "pyproject.toml: "),
         ('[project]\nname = "tiny_thing"\nversion = "one"\n', "pyproject.toml: "),
