@@ -69,11 +69,17 @@ def _other_schema(data: bytes) -> bytes:
     return data.replace(b"v0.2.0", b"v9.0.0")
 
 
+def _enable_if(data: bytes) -> bytes:
+    """A key of PEP 817 for which uv 0.13.9 refuses the plain wheel, too."""
+    return data.replace(b'"requires"', b'"enable-if": "x", "requires"', 1)
+
+
 @pytest.mark.parametrize(
     ("change", "rehash", "said"),
     [
         (_changed, False, "sha256 is not what the index states"),
         (_other_schema, True, "does not read"),
+        (_enable_if, True, "unknown key 'enable-if'"),
         (lambda _data: b"{", True, "not JSON"),
         (lambda _data: b"", True, "not JSON"),
         (None, False, "listed by the index, but not there"),

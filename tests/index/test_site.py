@@ -61,6 +61,7 @@ def require_whole(site: Path) -> None:
 
 
 def test_html_and_json_list_the_same_files(release: tuple[Path, ...], tmp_path: Path) -> None:
+    """pytorch/pytorch#153469: some links had no hash. `require_whole` asks one of every file."""
     site = tmp_path / "site"
     written = write_site(release, site)
     require_whole(site)
@@ -87,6 +88,7 @@ def test_the_json_page_has_what_pep_700_asks(release: tuple[Path, ...], tmp_path
 
 
 def test_metadata_files_are_the_wheels_own_bytes(make_wheel: MakeWheel, tmp_path: Path) -> None:
+    """pytorch/pytorch#197552: a line was added to a .metadata file; vLLM's index: `+` is `%2B`, once."""
     wheel = make_wheel("demo_kit-1.0+local-py3-none-any.whl", requires_python=">=3.10,<4")
     write_site([wheel], tmp_path / "site")
     (metadata,) = tmp_path.glob("site/files/*/*.metadata")

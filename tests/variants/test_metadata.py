@@ -126,6 +126,7 @@ def test_what_is_written_reads_back_as_itself(one: VariantMetadata) -> None:
 
 
 def test_writes_what_released_uv_takes() -> None:
+    """uv 0.13.9 takes a provider for its own only by these very words, and else passes it over."""
     variants = {
         "v3": group([Property("x86_64", "level", "v3"), Property(PRIORITY, "order", "1")]),
         "null": {},
@@ -213,6 +214,7 @@ def _error(data: bytes) -> str:
     ],
 )
 def test_names_the_key_that_is_wrong(change: dict[str, Any], message: str) -> None:
+    """Among them a namespace nobody ranks, as wheelnext/variant-repack's torch 2.10 configuration has."""
     assert message in _error(json.dumps(WHOLE | change).encode())
 
 
@@ -234,6 +236,7 @@ def test_names_the_key_that_is_wrong(change: dict[str, Any], message: str) -> No
     ],
 )
 def test_names_the_provider_that_is_wrong(provider: dict[str, Any], message: str) -> None:
+    """`enable-if`, a key of PEP 817, makes released uv refuse the whole release, plain wheel included."""
     document = WHOLE | {"providers": {**WHOLE["providers"], "s": provider}}  # type: ignore[dict-item]
     assert message in _error(json.dumps(document).encode())
 
