@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Event, Timer
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -45,6 +47,8 @@ class Patience:
     connect_s: float = 15.0
     read_s: float = 60.0
     """The longest silence of a server, in seconds."""
+    answer_s: float = 600.0
+    """The longest a body may take to arrive, in seconds: a server that drips is never silent."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ class HttpClient:
                 return None
             self._require_status(response, 200)
             media = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-            return Answer(response.url, media, _body(response, limit))
+            return Answer(response.url, media, _body(response, limit, self._patience.answer_s))
 
         return self._try(url, {"Accept": accept}, read)
 
@@ -139,7 +143,7 @@ class HttpClient:
         self._require_status(response, 206)
         said = response.headers.get("Content-Range", "")
         match = _CONTENT_RANGE.fullmatch(said)
-        data = _body(response, stop - start)
+        data = _body(response, stop - start, self._patience.answer_s)
         if match is None or int(match[1]) != start or int(match[2]) != start + len(data) - 1:
             raise MissingError(
                 f"{host}: asked for bytes {start}-{stop - 1} of {_name(response.url)}, got {len(data)} "
@@ -219,13 +223,43 @@ def _name(url: str) -> str:
     return unquote(path.rpartition("/")[2]) or "/"
 
 
-def _body(response: requests.Response, limit: int) -> bytes:
+def _body(response: requests.Response, limit: int, answer_s: float) -> bytes:
+    """Read a body of at most `limit` bytes, for at most `answer_s` seconds."""
     body = bytearray()
-    for block in response.iter_content(_BLOCK):
-        body += block
-        if len(body) > limit:
-            raise BadInputError(f"{response.url}: an answer of more than {limit} bytes")
+    with _within(answer_s, response):
+        for block in response.iter_content(_BLOCK):
+            body += block
+            if len(body) > limit:
+                raise BadInputError(f"{response.url}: an answer of more than {limit} bytes")
     return bytes(body)
+
+
+@contextmanager
+def _within(seconds: float, response: requests.Response) -> Iterator[None]:
+    """End the reading of a body that takes longer. Raises MissingError then, whatever the reader made of it.
+
+    A read of many bytes looks at no clock between them, so another thread ends it. urllib3 before 2.3 has no
+    `shutdown`; its `close` takes effect between two reads.
+    """
+    late = Event()
+    stop = getattr(response.raw, "shutdown", response.close)
+
+    def end() -> None:
+        late.set()
+        stop()
+
+    timer = Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        if late.is_set():
+            host = urlsplit(response.url).netloc
+            raise MissingError(
+                f"{host}: {_name(response.url)} did not arrive in {seconds:g} seconds; try again"
+            )
 
 
 def _retry_after(response: requests.Response) -> float:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import socket
+import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +66,31 @@ def test_a_larger_answer_than_asked_for_is_refused(web: Web, client: HttpClient)
     web.files["/a"] = ("text/plain", b"x" * 1001)
     with pytest.raises(BadInputError, match="more than 1000 bytes"):
         client.get(f"{web.root}/a", limit=1000)
+
+
+@pytest.mark.parametrize("header", [b"", b"Content-Length: 1000000\r\n"])
+def test_a_server_that_drips_is_left(header: bytes) -> None:
+    """Without a length, the end that comes early must not pass for the end of the answer."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=_drip, args=(server, header))
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/a"
+        with HttpClient(Patience(attempts=3, answer_s=0.1)) as client:
+            with pytest.raises(MissingError, match=r"127.*: a did not arrive in 0\.1 seconds; try again"):
+                client.get(url)
+            assert client.requests_made == 1
+        thread.join()
+
+
+def _drip(server: socket.socket, header: bytes) -> None:
+    """Answer one request a byte at a time, until nobody listens."""
+    connection, _ = server.accept()
+    with connection, contextlib.suppress(OSError):
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + header + b"\r\n")
+        while True:
+            connection.sendall(b"x")
+            time.sleep(0.01)
 
 
 def test_offline_is_one_clear_line(client: HttpClient) -> None:
