@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -82,7 +83,10 @@ def _require_whole(path: Path) -> None:
         size, number = struct.unpack_from("<HH", data, 0x3A)
         assert len(data) >= sections + size * number
     else:
-        assert json.loads(data).keys() == {"seconds", "memory_mb"}
+        report = json.loads(data)
+        assert report.keys() == {"sha256", "seconds", "memory_mb"}
+        (output,) = (one for one in path.parent.iterdir() if one != path)
+        assert hashlib.sha256(output.read_bytes()).hexdigest() == report["sha256"]
 
 
 def _require_nothing_partial(tiny: Any, cache: Path) -> None:
