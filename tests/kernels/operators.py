@@ -109,6 +109,15 @@ def check_decode_sequence_lengths() -> None:
         assert torch.equal(found, flash_decode(q, k, v, seq_lens=sparse))
 
 
+def check_decode_room_costs_nothing() -> None:
+    """A cache has room for far more keys than its sequences hold; memory goes by those they hold."""
+    q, k, v = random_problem((2, 2, 4, 3, 16, 16))
+    seq_lens = torch.tensor([1, 3])
+    wide = [cache[:, :, :1].expand(2, 2, 2**45, 16) for cache in (k, v)]
+    narrow = [cache[:, :, :1].expand(2, 2, 3, 16) for cache in (k, v)]
+    assert torch.equal(flash_decode(q, *wide, seq_lens=seq_lens), flash_decode(q, *narrow, seq_lens=seq_lens))
+
+
 def check_decode_scale() -> None:
     q, k, v = random_problem((1, 2, 3, 100, 64, 64))
     for scale in (0.0, 0.3, -0.3, 1.0):

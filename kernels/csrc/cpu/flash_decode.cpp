@@ -5,6 +5,7 @@
 // long-context inference", https://pytorch.org/blog/flash-decoding/
 #include <torch/csrc/stable/library.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -54,6 +55,7 @@ struct Problem {
   int64_t value_depth;
   float factor;
   std::vector<int64_t> lengths;
+  /// Partitions of the longest sequence: a cache's unused room costs no memory.
   int64_t partitions;
 
   int64_t q_heads() const { return kv_heads * group; }
@@ -352,6 +354,8 @@ Tensor flash_decode(const Tensor& q, const Tensor& k, const Tensor& v, std::opti
   check_shapes(q, k, v);
   const int64_t kv_heads = k.size(1);
   const int64_t keys = k.size(2);
+  const std::vector<int64_t> lengths = sequence_lengths(seq_lens, q.size(0), keys);
+  const int64_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
   const double factor = scale.value_or(1.0 / std::sqrt(static_cast<double>(q.size(2))));
   const Problem problem{
       {q.const_data_ptr(), q.stride(0), q.stride(1), 0, q.stride(2)},
@@ -363,8 +367,8 @@ Tensor flash_decode(const Tensor& q, const Tensor& k, const Tensor& v, std::opti
       q.size(2),
       v.size(3),
       static_cast<float>(factor * kLog2E),  // weights are powers of 2
-      sequence_lengths(seq_lens, q.size(0), keys),
-      pieces(keys, kPartitionKeys),
+      lengths,
+      pieces(longest, kPartitionKeys),
   };
   const Tensor out = empty({q.size(0), q.size(1), v.size(3)}, q.scalar_type());
   with_element_type(q.scalar_type(), "flash_decode: q", [&](auto element) {
