@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from polywheel_kernels import library
@@ -11,6 +12,8 @@ library.load()
 import torch  # noqa: E402  # load() has said what is wrong with it
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch import Tensor
 
 __all__ = ["flash_decode", "rms_norm"]
@@ -28,8 +31,11 @@ def rms_norm(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
         A contiguous tensor of x's shape and dtype. Sums and products are float32, rounded once at the end.
 
     Raises:
-        RuntimeError: For shapes, dtypes or devices other than these.
+        RuntimeError: For shapes, dtypes or devices other than these, and in a backward pass: no gradient is
+            defined.
     """
+    if torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad):
+        return _undifferentiable(partial(torch.ops.polywheel_kernels.rms_norm, eps=eps), x, weight)
     return cast("Tensor", torch.ops.polywheel_kernels.rms_norm(x, weight, eps))
 
 
@@ -58,12 +64,53 @@ def flash_decode(
         float32, rounded once at the end. The result does not depend on the number of threads.
 
     Raises:
-        RuntimeError: For shapes, dtypes, devices or lengths other than these.
+        RuntimeError: For shapes, dtypes, devices or lengths other than these, and in a backward pass: no
+            gradient is defined.
     """
+    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+        operator = partial(torch.ops.polywheel_kernels.flash_decode, scale=scale, seq_lens=seq_lens)
+        return _undifferentiable(operator, q, k, v)
     return cast("Tensor", torch.ops.polywheel_kernels.flash_decode(q, k, v, scale=scale, seq_lens=seq_lens))
 
 
+def _undifferentiable(operator: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
+    return cast("Tensor", _WithoutGradient.apply(operator, *tensors))
+
+
+class _WithoutGradient(torch.autograd.Function):  # type: ignore[misc]  # torch is not installed here
+    """An operator call that refuses to be differentiated.
+
+    torch itself would warn once and then leave the gradients out. `torch.library.register_autograd` says as
+    much, but takes no keyword-only tensors and costs Python time in every call that needs no gradient.
+    """
+
+    @staticmethod
+    def forward(operator: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
+        return operator(*tensors)
+
+    @staticmethod
+    def setup_context(ctx: object, inputs: tuple[object, ...], output: Tensor) -> None:
+        """Keep nothing: there is no backward pass to keep it for."""
+
+    @staticmethod
+    def backward(ctx: object, *gradients: Tensor) -> Tensor:  # noqa: ARG004
+        raise RuntimeError(
+            "polywheel_kernels: rms_norm and flash_decode are for inference and have no gradient. "
+            "Mend: call them under torch.no_grad(), or detach their inputs"
+        )
+
+
+def _check_one_device(what: str, *tensors: Tensor) -> None:
+    """Refuse tensors of several devices: one on "meta" brings the others to the fake kernels, too."""
+    devices = [tensor.device for tensor in tensors]
+    torch._check(  # noqa: SLF001
+        len(set(devices)) == 1,
+        lambda: f"{what}: the arguments are on {', '.join(map(str, devices))}, wanted one device",
+    )
+
+
 def _rms_norm_fake(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:  # noqa: ARG001
+    _check_one_device("rms_norm", x, weight)
     torch._check(  # noqa: SLF001
         weight.dim() == 1 and x.dim() > 0 and weight.shape[0] == x.shape[-1],
         lambda: f"rms_norm: weight is {list(weight.shape)}, wanted x's last size; x is {list(x.shape)}",
@@ -77,8 +124,9 @@ def _flash_decode_fake(
     v: Tensor,
     *,
     scale: float | None = None,  # noqa: ARG001
-    seq_lens: Tensor | None = None,  # noqa: ARG001
+    seq_lens: Tensor | None = None,
 ) -> Tensor:
+    _check_one_device("flash_decode", q, k, v, *(() if seq_lens is None else (seq_lens,)))
     torch._check(  # noqa: SLF001
         q.dim() == 3 and k.dim() == 4 and v.dim() == 4,
         lambda: (

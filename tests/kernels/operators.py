@@ -267,6 +267,38 @@ def check_registration() -> None:
     assert flash_decode(*meta).shape == (2, 4, 24)
     expect_error(lambda: flash_decode(meta[0][0], *meta[1:]), "dimensions, wanted 3, 4 and 4")
     expect_error(lambda: rms_norm(meta[0], meta[0][0, 0, 1:]), "wanted x's last size")
+    mixed = "on cpu, meta, wanted one device"  # and no CPU tensor of unset contents
+    expect_error(lambda: rms_norm(x, weight.to("meta")), mixed)
+    expect_error(lambda: flash_decode(q, meta[1], v), "on cpu, meta, cpu, wanted one device")
+    lens = torch.tensor([3, 20], device="meta")
+    expect_error(lambda: flash_decode(q, k, v, seq_lens=lens), "on cpu, cpu, cpu, meta, wanted one device")
+
+
+def check_gradients_are_refused() -> None:
+    """A gradient that is not defined must not be left out in silence."""
+    q, k, v = random_problem((2, 2, 2, 5, 8, 8))
+    lens = torch.tensor([2, 5])
+    x, weight = torch.randn(3, 8), torch.randn(8)
+    calls: tuple[tuple[Callable[..., Tensor], tuple[Tensor, ...]], ...] = (
+        (rms_norm, (x, weight)),
+        (lambda *caches: flash_decode(*caches, seq_lens=lens), (q, k, v)),
+    )
+    for call, tensors in calls:
+        wanted = call(*tensors)
+        for place in range(len(tensors)):
+            given = [each.detach().clone() for each in tensors]
+            given[place].requires_grad_()
+            out = call(*given)
+            assert torch.equal(out, wanted)
+            expect_error((out.sum() + given[place].sum()).backward, "have no gradient")
+            expect_error(
+                lambda call=call, given=given, place=place: torch.func.grad(  # type: ignore[misc]
+                    lambda one: call(*given[:place], one, *given[place + 1 :]).sum()
+                )(given[place].detach()),
+                "have no gradient",
+            )
+            with torch.no_grad():
+                assert not call(*given).requires_grad
 
 
 def check_compile() -> None:
