@@ -188,7 +188,8 @@ class HttpClient:
                 raise BadInputError(f"{url}: {_reason(error)}") from None
         raise MissingError(
             f"{urlsplit(url).netloc} cannot be reached for {_name(url)}: {problem}; check the network "
-            "and the proxy (HTTPS_PROXY), or choose another index with UV_DEFAULT_INDEX or PIP_INDEX_URL"
+            "and the proxy (HTTPS_PROXY), or choose another index: with --index, or for torch's headers "
+            "with UV_DEFAULT_INDEX or PIP_INDEX_URL"
         )
 
     def _send(self, url: str, headers: dict[str, str]) -> requests.Response:
@@ -238,15 +239,13 @@ def _body(response: requests.Response, limit: int, answer_s: float) -> bytes:
 def _within(seconds: float, response: requests.Response) -> Iterator[None]:
     """End the reading of a body that takes longer. Raises MissingError then, whatever the reader made of it.
 
-    A read of many bytes looks at no clock between them, so another thread ends it. urllib3 before 2.3 has no
-    `shutdown`; its `close` takes effect between two reads.
+    A read of many bytes looks at no clock between them, so another thread ends it (urllib3 2.3, `shutdown`).
     """
     late = Event()
-    stop = getattr(response.raw, "shutdown", response.close)
 
     def end() -> None:
         late.set()
-        stop()
+        response.raw.shutdown()
 
     timer = Timer(seconds, end)
     timer.daemon = True
