@@ -90,7 +90,9 @@ def _tell(line: str, plan: Plan, progress: Progress) -> bool:
     done, _, total = count.partition("/")
     action = plan.actions.get(key)
     if action is not None:
-        progress.step(int(done), int(total), f"{action.kind} {action.subject} ({action.arch})")
+        # A wheel's name tells its platform.
+        where = "" if action.kind == "pack" else f" ({action.arch})"
+        progress.step(int(done), int(total), f"{action.kind} {action.subject}{where}")
     return True
 
 

@@ -37,13 +37,13 @@ def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
 
 
 def size_text(size: int) -> str:
-    """Write a number of bytes in decimal units: `36 KB`, `1.2 MB`."""
+    """Write a number of bytes in decimal units: `36.0 KB`, `1.23 MB`."""
     amount = float(size)
     for unit in ("B", "KB", "MB"):
         if amount < 999.5:
-            return f"{amount:.0f} {unit}" if amount >= 100 or unit == "B" else f"{amount:.3g} {unit}"
+            return f"{amount:.0f} {unit}" if amount >= 100 or unit == "B" else f"{amount:#.3g} {unit}"
         amount /= 1000
-    return f"{amount:.3g} GB"
+    return f"{amount:#.3g} GB"
 
 
 def seconds_text(seconds: float) -> str:
@@ -52,6 +52,15 @@ def seconds_text(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def shortened(text: str, width: int) -> str:
+    """Leave out the middle of a text that is too wide; two wheels' names differ at their ends."""
+    room = max(width, 1)
+    if len(text) <= room:
+        return text
+    end = room * 2 // 3
+    return f"{text[: room - 1 - end]}…{text[len(text) - end :]}"
 
 
 class Bar:
@@ -73,10 +82,10 @@ class Bar:
         filled = _BAR_CELLS * done // max(total, 1)
         bar = "█" * filled + "░" * (_BAR_CELLS - filled)
         elapsed = seconds_text(time.monotonic() - self._started)
-        line = f"{bar} {done}/{total}  {elapsed}  {text}"
+        line = f"{bar} {done}/{total}  {elapsed}  "
         width = shutil.get_terminal_size().columns - 1
         self._clear()
-        self._stream.write(line[:width])
+        self._stream.write((line + shortened(text, width - len(line)))[:width])
         self._stream.flush()
         self._drawn = True
 

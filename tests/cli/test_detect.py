@@ -44,6 +44,19 @@ def test_json_has_the_keys_of_the_design_in_order(capsys: pytest.CaptureFixture[
     ]
 
 
+@pytest.mark.parametrize("folder", ["arm-tensor-g1", "x86-zen4", "x86-sapphirerapids"])
+def test_no_line_of_instruction_sets_is_wider_than_a_terminal(
+    capsys: pytest.CaptureFixture[str], folder: str
+) -> None:
+    said = answer(capsys, "--root", str(MACHINES / folder))
+    (block,) = re.findall(r"^Supported.*\n((?:  .*\n)+)", said, re.MULTILINE)
+    assert max(map(len, block.splitlines())) <= 80
+    found = json.loads(answer(capsys, "--root", str(MACHINES / folder), "--json"))["supported"]
+    (namespace,) = found
+    present = [name for name, values in found[namespace].items() if values == ["on"]]
+    assert f"{namespace} :: {' '.join(present)} :: on" in " ".join(block.split())
+
+
 @pytest.mark.parametrize(
     "folder", ["arm-tensor-g1", "x86-zen4", "mac-m4-max", "windows-icelake", "arm-emulated"]
 )

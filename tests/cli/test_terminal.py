@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from polywheel.terminal import Bar, Lines, is_colourful, paint, seconds_text, size_text, table
+from polywheel.terminal import Bar, Lines, is_colourful, paint, seconds_text, shortened, size_text, table
 
 
 class _Terminal(io.StringIO):
@@ -15,8 +15,9 @@ class _Terminal(io.StringIO):
 @pytest.mark.parametrize(
     ("size", "text"),
     [
-        *((0, "0 B"), (999, "999 B"), (1000, "1 KB"), (36_123, "36.1 KB"), (999_499, "999 KB")),
-        *((999_500, "1 MB"), (1_234_567, "1.23 MB"), (512_000_000, "512 MB"), (3_000_000_000, "3 GB")),
+        *((0, "0 B"), (999, "999 B"), (1000, "1.00 KB"), (74_049, "74.0 KB")),
+        *((36_123, "36.1 KB"), (999_499, "999 KB")),
+        *((999_500, "1.00 MB"), (1_234_567, "1.23 MB"), (512_000_000, "512 MB"), (3_000_000_000, "3.00 GB")),
     ],
 )
 def test_sizes(size: int, text: str) -> None:
@@ -34,6 +35,17 @@ def test_durations(seconds: float, text: str) -> None:
 def test_table_lays_columns_out() -> None:
     rows = [("name", "n"), ("a", "10"), ("longer", "2")]
     assert table(rows, right=(1,)) == "name     n\na       10\nlonger   2\n"
+
+
+@pytest.mark.parametrize(
+    ("width", "text"),
+    [(-3, "…"), (1, "…"), (3, "…hl"), (12, "pac…4_v3.whl"), (20, "pack a…x86_64_v3.whl"), (99, None)],
+)
+def test_a_long_text_keeps_its_end(width: int, text: str | None) -> None:
+    whole = "pack a-1-py3-none-any-x86_64_v3.whl"
+    said = shortened(whole, width)
+    assert said == (text or whole)
+    assert len(said) <= max(width, 1) or text is None
 
 
 def test_colour_only_where_it_is_wanted() -> None:

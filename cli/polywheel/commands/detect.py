@@ -21,6 +21,9 @@ HELP = "say what this machine, or a named one, is and can run"
 
 SCHEMA = "polywheel/detect/1"
 
+_LINE = 78
+"""How long a line may be, without the two blanks before it."""
+
 _SHOWN_VALUES = 6
 """How many of a feature's values fit a line; CUDA versions are dozens."""
 
@@ -133,8 +136,18 @@ def _supported(found: dict[str, dict[str, tuple[str, ...]]]) -> tuple[str, list[
             if values != ("on",)
         ]
         if present := [feature for feature, values in features.items() if values == ("on",)]:
-            lines.append(f"{namespace} :: {' '.join(present)} :: on")
+            lines += _wrapped(f"{namespace} :: {' '.join(present)} :: on")
     return "Supported variants, best first", lines or ["the plain wheel"]
+
+
+def _wrapped(line: str) -> list[str]:
+    """Break a line between words, so that a terminal of 80 columns does not break it inside one."""
+    lines = [""]
+    for word in line.split(" "):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > _LINE:
+            lines.append(" ")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return lines
 
 
 def _values(values: tuple[str, ...]) -> str:

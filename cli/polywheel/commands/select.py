@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from polywheel.given import given
 from polywheel.machine_option import add_machine_arguments, resolve_machines
 from polywheel.one_line import one_line
-from polywheel.terminal import paint, table
+from polywheel.terminal import paint
 from polywheel_providers import GPU_CODE, OVERRIDE, machine_named, serves, supported
 from polywheel_variants.errors import BadInputError
 
@@ -136,9 +136,8 @@ def as_text(choice: Choice) -> str:
         ]
         lines.append(f"ranking  {' > '.join(label or 'plain' for label in choice.ranking)}")
     if choice.rejected:
-        rows = [
-            (one.label or "plain", one_line(one.filename), one_line(one.reason)) for one in choice.rejected
-        ]
-        lines += ["refused", *(f"  {line}" for line in table(rows).splitlines())]
+        lines.append("refused")
+        for one in choice.rejected:
+            lines += [f"  {one_line(one.filename)}", f"    {one_line(one.reason)}"]
     lines += [f"{paint('warning', 'yellow', sys.stdout)}  {one_line(warning)}" for warning in choice.warnings]
     return "\n".join(lines) + "\n"
