@@ -57,7 +57,9 @@ def _say(text: str) -> None:
 
 def _run(words: Sequence[str]) -> int:
     parser = make_parser(words)
-    arguments = parser.parse_args(words)
+    arguments, unknown = parser.parse_known_args(words)
+    if unknown:
+        arguments.refuse(f"unrecognized arguments: {' '.join(unknown)}")  # with that command's usage
     code: int = arguments.run(arguments)
     sys.stdout.flush()
     return code
@@ -77,7 +79,7 @@ def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         command: Any = importlib.import_module(f"polywheel.commands.{name}")
         subparser = subparsers.add_parser(name, help=command.HELP, description=f"{command.HELP}.")
         command.add_arguments(subparser)
-        subparser.set_defaults(run=command.run)
+        subparser.set_defaults(run=command.run, refuse=subparser.error)
     return parser
 
 

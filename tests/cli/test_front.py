@@ -64,6 +64,13 @@ def test_a_failed_steps_log_stands_before_the_line(monkeypatch: pytest.MonkeyPat
     assert _main_raising(error, monkeypatch) == (4, "a.cpp:1: error\npolywheel: compile a.cpp failed\n")
 
 
+def test_an_argument_too_many_gets_the_usage_of_its_command(run_polywheel: Any) -> None:
+    done = run_polywheel("plan", "matrix.yaml", "--outdir=x")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: polywheel plan [-h] [-m FILE]")
+    assert done.stderr.endswith("\npolywheel plan: error: unrecognized arguments: matrix.yaml --outdir=x\n")
+
+
 def test_help_names_every_command(run_polywheel: Any) -> None:
     done = run_polywheel("--help")
     assert (done.returncode, done.stderr) == (0, "")
