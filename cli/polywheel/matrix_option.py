@@ -87,8 +87,10 @@ def prepare(arguments: argparse.Namespace, progress: Progress) -> Prepared:
 def _chosen(cells: tuple[Cell, ...], select: list[str], skip: list[str]) -> tuple[Cell, ...]:
     for pattern in (*select, *skip):
         if not any(_matches(cell, [pattern]) for cell in cells):
-            known = ", ".join(cell.id for cell in cells)
-            raise BadInputError(f"no cell is called {pattern!r}; the cells are {known}")
+            known = ", ".join(dict.fromkeys(cell.name.label or "plain" for cell in cells))
+            raise BadInputError(
+                f"no cell is called {pattern!r}; the labels are {known}, and `polywheel plan` lists the cells"
+            )
     chosen = tuple(
         cell for cell in cells if (not select or _matches(cell, select)) and not _matches(cell, skip)
     )

@@ -100,6 +100,8 @@ def find_gcc(memo: Memo) -> Gcc:
     """
     wanted = os.environ.get("CXX") or "g++"
     found = shutil.which(wanted)
+    if found is None and os.environ.get("CXX"):
+        raise MissingError(f"CXX names {wanted!r}, which is no program; unset it, or set it to a g++")
     if found is None:
         raise MissingError(f"no C++ compiler: {wanted!r} is not on PATH; {_HOW_TO_INSTALL}")
     path = Path(found).resolve()
@@ -107,7 +109,7 @@ def find_gcc(memo: Memo) -> Gcc:
     version = re.search(r"^gcc version (\d+(?:\.\d+)*)", words, re.MULTILINE)
     target = re.search(r"^Target: (\w+)-", words, re.MULTILINE)
     if version is None or target is None:
-        raise MissingError(f"{path} is no GCC; {_HOW_TO_INSTALL}, or set CXX to a g++")
+        raise MissingError(f"{path} is no GCC; set CXX to a g++; {_HOW_TO_INSTALL}")
     if tuple(map(int, version[1].split(".")[:1])) < OLDEST:
         raise MissingError(f"{path} is GCC {version[1]}; expected {OLDEST[0]} or newer; {_HOW_TO_INSTALL}")
     include = _include_folders(words)

@@ -68,7 +68,8 @@ def summary(report: BuildReport) -> str:
     """Say what was built, for people."""
     rows = [(built.path.as_posix(), size_text(built.size)) for built in report.wheels]
     return table(rows, right=(1,)) + (
-        f"\n{len(report.wheels)} wheels; {len(report.run)} actions run, {report.reused} reused, "
+        f"\n{len(rows)} wheel{'s' if len(rows) != 1 else ''}; "
+        f"{len(report.run)} action{'s' if len(report.run) != 1 else ''} run, {report.reused} reused, "
         f"in {seconds_text(report.seconds)}\n"
     )
 
