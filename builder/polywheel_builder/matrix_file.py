@@ -72,7 +72,7 @@ def parse_matrix(data: bytes, *, source: str) -> Matrix:
         project=top.take("project", text_of, default="."),
         torch=top.take("torch", matching(_VERSION, "a version such as 2.10")),
         pythons=top.take("pythons", list_of(matching(_PYTHON, "a tag such as py3, cp310-abi3 or cp315t"))),
-        platforms=top.take("platforms", list_of(matching(_PLATFORM, "a wheel's platform tag"))),
+        platforms=top.take("platforms", list_of(matching(_PLATFORM, "a tag such as manylinux_2_28_x86_64"))),
         plain=top.take("plain", text_of, default=NULL_LABEL),
         sdist=top.take("sdist", yes_or_no, default=False),
         generate=top.take("generate", list_of(text_of), default=()),

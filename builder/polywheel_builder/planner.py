@@ -175,6 +175,8 @@ class _Planner:
             except (ValueError, IndexError, RuntimeError) as error:  # what pathlib refuses patterns with
                 raise BadInputError(f"{where} is no pattern: {error}") from None
             if not matches:
+                if os.path.isdir(self.project.folder / pattern):  # noqa: PTH112 - False for any bad name
+                    raise BadInputError(f"{where} is a folder; name its files, such as {pattern}/*.cpp")
                 raise BadInputError(f"{where} matches nothing in {self.project.folder}")
             found += visible(self.project.folder, matches)
         return list(dict.fromkeys(found))

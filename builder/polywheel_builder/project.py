@@ -98,7 +98,10 @@ def _package(folder: Path, name: str) -> Path:
     for candidate in (folder / name, folder / "src" / name):
         if (candidate / "__init__.py").is_file():
             return candidate
-    raise BadInputError(f"{folder}: no package {name}/__init__.py, nor src/{name}/__init__.py")
+    raise BadInputError(
+        f"{folder}: no package {name}/__init__.py, nor src/{name}/__init__.py; "
+        "the package is named as [project] is, with '_' for '-'"
+    )
 
 
 def _files(package: Path) -> tuple[Path, ...]:

@@ -80,7 +80,10 @@ def test_defaults(small: str) -> None:
         (
             "manylinux_2_28_x86_64",
             "linux_x86_64",
-            "matrix.yaml:4:13: platforms[0]: found 'linux_x86_64', expected a wheel's platform tag",
+            (
+                "matrix.yaml:4:13: platforms[0]: found 'linux_x86_64', "
+                "expected a tag such as manylinux_2_28_x86_64"
+            ),
         ),
         (
             "csrc/*.cpp}",

@@ -195,6 +195,7 @@ def test_a_variant_added_at_the_end_changes_no_other(
         ("matrix: 1", "matrix: 1\nsdist: yes", "sdist: this version writes no source distribution"),
         ("matrix: 1", "matrix: 1\ngenerate: [python, g.py]", "generate: this version runs no generator"),
         ("csrc/*.cpp", "csrc/*.cu", r"libraries\._tiny\.sources: 'csrc/\*\.cu' matches nothing in "),
+        ("csrc/*.cpp", "csrc", r"sources: 'csrc' is a folder; name its files, such as csrc/\*\.cpp"),
         ("csrc/*.cpp", "'csrc/**x'", r"sources: 'csrc/\*\*x' (is no pattern: |matches nothing in )"),
         ("csrc/*.cpp}", "csrc/*.cpp, include: inc}", r"libraries\._tiny\.include: .*/inc is no folder"),
     ],

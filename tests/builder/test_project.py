@@ -71,7 +71,7 @@ def test_core_metadata_gets_the_further_requirements(tmp_path: Path) -> None:
         (_MINIMAL + 'dependencies = [">=2"]\n', "pyproject.toml: "),
         (_MINIMAL + 'readme = "gone.md"\n', "pyproject.toml: "),
         (_MINIMAL + 'license = "MIT"\nlicense-files = ["gone"]\n', "pyproject.toml: "),
-        (_MINIMAL.replace("Tiny.Thing", "other"), "no package other/__init__.py, nor src/other/__init__.py"),
+        (_MINIMAL.replace("Tiny.Thing", "other"), "no package other/__init__.py, nor src/other/__init__.py;"),
     ],
 )
 def test_names_file_and_key(pyproject: str, message: str, tmp_path: Path) -> None:
