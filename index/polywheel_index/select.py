@@ -31,11 +31,18 @@ def select(requirement: str, location: str, target: Target) -> Choice:
         index = open_index(location, client)
         page = index.project(wanted.name)
         if page is None:
-            return Choice(None, (), (), (f"the index has no project named {wanted.name}",))
+            return Choice(None, (), (), (_missing(wanted.name),))
         listing = Listing.of(page.files)
         variants = _Variants(index, listing)
         choice = choose(listing, wanted.specifier, target, variants.of)
     return Choice(choice.chosen, choice.ranking, choice.rejected, (*page.problems, *choice.warnings))
+
+
+def _missing(project: str) -> str:
+    return (
+        f"the index has no project named {project}; check the name, and the index's address, "
+        "which ends in /simple as a rule"
+    )
 
 
 def parse_requirement(text: str) -> Requirement:
@@ -44,8 +51,10 @@ def parse_requirement(text: str) -> Requirement:
         requirement = Requirement(text)
         requirement.specifier.contains("0")  # packaging reads a version no sooner than it is compared
     except ValueError as error:  # InvalidRequirement is one; so is a version of thousands of digits
-        message = " ".join(str(error).split())
-        raise BadInputError(f"requirement {text!r}: {message}") from None
+        message = str(error).partition("\n")[0]  # packaging's next lines point into the text from below
+        raise BadInputError(
+            f"requirement {text!r}: {message}; expected one such as demo, demo==1.2 or 'demo>=1,<2'"
+        ) from None
     if requirement.url is not None or requirement.marker is not None:
         raise BadInputError(
             f"requirement {text!r}: expected a name and versions, such as 'demo>=1.2', without URL or marker"

@@ -173,7 +173,7 @@ def _pick(index: Index, release: str, registry: Registry) -> IndexedFile:
     if wheel is None:
         raise MissingError(
             f"{registry.shown} ({registry.origin}) has no Linux x86_64 wheel of torch {release}; "
-            "choose another index with UV_DEFAULT_INDEX or PIP_INDEX_URL"
+            "check the matrix's `torch`, or choose another index with UV_DEFAULT_INDEX or PIP_INDEX_URL"
         )
     return wheel
 
@@ -224,7 +224,8 @@ def read_headers(source: Source) -> dict[str, bytes]:
         members = dict(archive.read_members([*wanted, record_name]))
     if not wanted:
         raise BadInputError(
-            f"{wheel}: no stable headers below {_PREFIX}; the stable ABI came with torch 2.10"
+            f"{wheel}: no stable headers below {_PREFIX}; the stable ABI came with torch 2.10: "
+            "raise the matrix's `torch`"
         )
     record = record_hashes(members.pop(record_name), source=f"{wheel}: {record_name}")
     for name, data in members.items():

@@ -43,7 +43,8 @@ def test_a_site_is_asked_and_the_best_wheel_chosen(site: Path) -> None:
 def test_a_project_that_is_not_there_is_an_answer(site: Path) -> None:
     choice = select("other", str(site), HERE)
     assert choice.to_json()["chosen"] is None
-    assert choice.warnings == ("the index has no project named other",)
+    (warning,) = choice.warnings
+    assert warning.startswith("the index has no project named other; check the name, and the index's address")
 
 
 def test_an_index_that_is_not_there_is_told(tmp_path: Path) -> None:
