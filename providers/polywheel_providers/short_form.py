@@ -71,7 +71,10 @@ def _processor(architecture: str, words: tuple[str, ...], part: str) -> CpuFacts
     flags = {name: {name} for name in INSTRUCTION_SETS} if architecture == "x86_64" else EXTENSIONS
     values = FEATURES["level"] if architecture == "x86_64" else VERSIONS
     if declared not in values:
-        raise ValueError(f"machine {part!r}: {words[0]!r} is not one of {', '.join(values)}")
+        raise ValueError(
+            f"machine {part!r}: {words[0]!r} is not one of {', '.join(values)}; "
+            "one of them comes first, instruction sets after it"
+        )
     unknown = [word for word in extensions if word not in flags]
     if unknown:
         raise ValueError(f"machine {part!r}: {unknown[0]!r} is not one of {', '.join(flags)}")
