@@ -11,6 +11,7 @@ from __future__ import annotations
 from .arm_registers import APPLE_FLAGS, auxv_flags, registry_flags
 from .cpu import CoreKind, CpuFacts
 from .cpuinfo import alike, common_flags, processors, sorted_flags
+from .machine import CPUINFO_LIMIT
 from .vendor import Note
 
 TYPE_CHECKING = False
@@ -125,7 +126,9 @@ def probe(machine: Machine) -> CpuFacts:
     """Read the cores; never raises."""
     system = machine.uname.system
     if system == "Linux":
-        return from_linux(machine.read_text("/proc/cpuinfo"), machine.read_bytes("/proc/self/auxv"))
+        return from_linux(
+            machine.read_text("/proc/cpuinfo", CPUINFO_LIMIT), machine.read_bytes("/proc/self/auxv")
+        )
     if system == "Darwin":
         return _from_sysctl(machine)
     if system == "Windows":

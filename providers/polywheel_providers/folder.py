@@ -16,7 +16,7 @@ import re
 
 from . import reading
 from .live import run_program
-from .machine import DEADLINE, Completed, DriverAnswer, Uname
+from .machine import CPUINFO_LIMIT, DEADLINE, TEXT_LIMIT, Completed, DriverAnswer, Uname
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,10 +49,10 @@ class FolderMachine:
         """What was given, and nothing else."""
         return self._env
 
-    def read_text(self, path: str) -> str | None:
+    def read_text(self, path: str, limit: int = TEXT_LIMIT) -> str | None:
         """Return the text of a file below the root."""
         inside = self._inside(path)
-        return None if inside is None else reading.read_text(inside)
+        return None if inside is None else reading.read_text(inside, limit)
 
     def read_bytes(self, path: str) -> bytes | None:
         """Return the bytes of a file below the root."""
@@ -112,7 +112,7 @@ class FolderMachine:
         return self.read_text("/cpuid")
 
     def _shown_family(self) -> str:
-        cpuinfo = self.read_text("/proc/cpuinfo") or ""
+        cpuinfo = self.read_text("/proc/cpuinfo", CPUINFO_LIMIT) or ""
         if "CPU implementer" in cpuinfo:
             return "aarch64"
         return "x86_64" if re.search(r"^flags\s*:", cpuinfo, re.MULTILINE) else ""

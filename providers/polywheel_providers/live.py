@@ -8,7 +8,7 @@ import os
 import sys
 
 from . import reading
-from .machine import DEADLINE, Completed, DriverAnswer, Uname
+from .machine import DEADLINE, TEXT_LIMIT, Completed, DriverAnswer, Uname
 
 platform: str = sys.platform
 """`sys.platform`, in a variable where a type checker should follow every branch."""
@@ -61,9 +61,9 @@ class LiveMachine:
         """The environment variables."""
         return os.environ
 
-    def read_text(self, path: str) -> str | None:
-        """Return at most `TEXT_LIMIT` bytes of a regular file, or `None`."""
-        return reading.read_text(path)
+    def read_text(self, path: str, limit: int = TEXT_LIMIT) -> str | None:
+        """Return at most `limit` bytes of a regular file, or `None`."""
+        return reading.read_text(path, limit)
 
     def read_bytes(self, path: str) -> bytes | None:
         """Return at most `TEXT_LIMIT` bytes of a regular file, or `None`."""

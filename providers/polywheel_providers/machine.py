@@ -16,7 +16,10 @@ else:  # importing typing would cost half as much as all of this package
     Protocol = object
 
 TEXT_LIMIT = 1 << 20
-"""The most bytes read from one file or one program's output."""
+"""The most bytes read from one file or one program's output, unless a file is known to be longer."""
+
+CPUINFO_LIMIT = 1 << 25
+"""The most bytes read from /proc/cpuinfo: Linux runs 8192 processors, of some 2 kB each."""
 
 DEADLINE = 2.0
 """Seconds a program or a driver library may take before it is killed."""
@@ -74,8 +77,8 @@ class Machine(Protocol):
     def env(self) -> Mapping[str, str]:
         """The environment variables."""
 
-    def read_text(self, path: str) -> str | None:
-        """Return at most `TEXT_LIMIT` bytes of a regular file, or `None`; `path` is absolute, POSIX."""
+    def read_text(self, path: str, limit: int = TEXT_LIMIT) -> str | None:
+        """Return at most `limit` bytes of a regular file, or `None`; `path` is absolute, POSIX."""
 
     def read_bytes(self, path: str) -> bytes | None:
         """Return at most `TEXT_LIMIT` bytes of a regular file, or `None`."""

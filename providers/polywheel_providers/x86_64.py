@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .cpu import CoreKind, CpuFacts
 from .cpuinfo import alike, common_flags, processors, sorted_flags
+from .machine import CPUINFO_LIMIT
 from .vendor import Note
 
 TYPE_CHECKING = False
@@ -120,7 +121,7 @@ def probe(machine: Machine) -> CpuFacts:
     """Read the cores; never raises."""
     system = machine.uname.system
     if system == "Linux":
-        return from_cpuinfo(machine.read_text("/proc/cpuinfo"))
+        return from_cpuinfo(machine.read_text("/proc/cpuinfo", CPUINFO_LIMIT))
     if system == "Darwin":
         return _from_sysctl(machine)
     if system == "Windows":

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polywheel_providers import devices, from_json, probe, supported, to_json
-from polywheel_providers.machine import Completed, DriverAnswer, Uname
+from polywheel_providers.machine import TEXT_LIMIT, Completed, DriverAnswer, Uname
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,7 +96,7 @@ class AnyMachine:
             self._answers[question] = self._data.draw(strategy)
         return self._answers[question]
 
-    def read_text(self, path: str) -> Any:
+    def read_text(self, path: str, limit: int = TEXT_LIMIT) -> Any:  # noqa: ARG002 (short answers)
         return self._answer(("text", path), st.none() | TEXT)
 
     def read_bytes(self, path: str) -> Any:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from polywheel_providers import devices, from_json, probe, supported, to_json
 from polywheel_providers.facts import namespace_module
 from polywheel_providers.frozen import as_json
-from polywheel_providers.machine import Completed, DriverAnswer, Uname
+from polywheel_providers.machine import TEXT_LIMIT, Completed, DriverAnswer, Uname
 from polywheel_providers.record import Fields
 from polywheel_providers.vendor import VENDORS
 
@@ -99,8 +99,9 @@ class Nonsense:
         )
         self._libraries = self._draw(st.booleans())
 
-    def read_text(self, path: str) -> str | None:
-        return self._files.get(path)
+    def read_text(self, path: str, limit: int = TEXT_LIMIT) -> str | None:
+        text = self._files.get(path)
+        return None if text is None else text[:limit]
 
     def read_bytes(self, path: str) -> bytes | None:
         text = self.read_text(path)

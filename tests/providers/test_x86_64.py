@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polywheel_providers import CoreKind, CpuFacts, FolderMachine, probe, supported, x86_64
+from polywheel_providers.machine import TEXT_LIMIT
 from polywheel_providers.x86_64 import FEATURES, INSTRUCTION_SETS, LEVELS, from_cpuinfo
 
 if TYPE_CHECKING:
@@ -37,6 +38,18 @@ def test_the_weakest_core_decides_wherever_it_is(cores: tuple[str, ...]) -> None
     facts = from_cpuinfo(cpuinfo(*cores))
     assert x86_64.supported(facts)["level"] == ("v2", "v1")
     assert "avx512f" not in x86_64.supported(facts)
+
+
+def test_every_processor_of_a_large_machine_is_read(made: Made) -> None:
+    bugs = " ".join(f"bug_of_this_kind_{number}" for number in range(40))
+    text = "".join(
+        f"processor\t: {place}\nmodel name\t: EPYC\nbugs\t\t: {bugs}\nflags\t\t: {V3}\n\n"
+        for place in range(1536)
+    )
+    assert len(text) > TEXT_LIMIT
+    facts = probe(made({"uname": "Linux x86_64 6.8.0", "proc/cpuinfo": text}))
+    assert [(core.count, core.name) for core in facts.cpu.cores] == [(1536, "EPYC")]
+    assert supported(facts)["x86_64"]["level"][0] == "v3"
 
 
 def test_cores_that_lack_different_flags_have_neither() -> None:
