@@ -31,12 +31,14 @@ def ask_script(script: str, library: str, *, env: Mapping[str, str], deadline: f
     ended = run_answering(command, env=env, deadline=deadline) if sys.executable else None
     if ended is None:
         return DriverAnswer((), "no child Python could be started")
-    return _read(ended)
+    return _read(ended, library)
 
 
-def _read(ended: Ended) -> DriverAnswer:
+def _read(ended: Ended, library: str) -> DriverAnswer:
     """Take the complete lines; the last one says how the query ended."""
     import json  # noqa: PLC0415 (only a machine with a driver needs it here)
+
+    from .privacy import without_folders  # noqa: PLC0415 (as json)
 
     facts: list[object] = []
     failure = ended.failure or _ending(ended.returncode)
@@ -49,7 +51,7 @@ def _read(ended: Ended) -> DriverAnswer:
             case ["fact", value]:
                 facts.append(value)
             case ["error", str(text)]:
-                failure = text
+                failure = without_folders(text, library)
             case ["done"]:
                 failure = ""
     return DriverAnswer(tuple(facts), failure)

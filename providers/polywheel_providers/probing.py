@@ -38,7 +38,10 @@ def probe(machine: Machine) -> Facts:
         try:
             return read()
         except Exception as problem:  # noqa: BLE001 (see above)
-            failures.append(Note(f"{namespace}-probe-failed", f"{type(problem).__name__}: {problem}"))
+            from .privacy import without_folders  # noqa: PLC0415 (nearly never)
+
+            said = without_folders(f"{type(problem).__name__}: {problem}")
+            failures.append(Note(f"{namespace}-probe-failed", said))
             return None
         finally:
             elapsed[namespace] = round((perf_counter() - begun) * 1000, 3)

@@ -114,7 +114,7 @@ def test_an_error_is_named_and_what_came_before_is_kept(tmp_path: Path) -> None:
     body = "report(1)\nctypes.CDLL('/nonexistent/libcuda.so.1')"
     facts, failure = ask(tmp_path, body)
     assert facts == (1,)
-    assert failure.startswith("OSError: /nonexistent/libcuda.so.1")
+    assert failure.startswith("OSError: libcuda.so.1: cannot open"), "and no folder, which may be somebody's"
 
 
 @pytest.mark.parametrize(

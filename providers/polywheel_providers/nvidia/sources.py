@@ -6,6 +6,7 @@ from functools import partial
 
 from polywheel_providers.frozen import replace
 from polywheel_providers.pci import adapters, hexadecimal
+from polywheel_providers.privacy import without_folders
 
 from . import driver_table, pci_ids, tegra
 from .answers import read_answer
@@ -136,7 +137,8 @@ def _run_smi(machine: Machine, parse: Callable[[str], Reading], *arguments: str)
     reading = replace(parse(completed.stdout), source=source)
     if reading.devices is None and _says_none(completed):
         reading = replace(reading, devices=())
-    return replace(reading, problem=_problem(completed, reading))
+    problem = without_folders(_problem(completed, reading), machine.find_program("nvidia-smi") or "")
+    return replace(reading, problem=problem)
 
 
 def _says_none(completed: Completed) -> bool:
