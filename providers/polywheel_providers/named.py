@@ -17,6 +17,7 @@ OVERRIDE = "POLYWHEEL_MACHINE"
 """The variable that stands for `--machine`: a recorded file or a short form."""
 
 _RECORD_LIMIT = 1 << 24
+"""Bytes; a record of the largest machine has a hundredth of it."""
 
 
 def machine_named(text: str) -> Facts:
@@ -52,6 +53,8 @@ def _recorded(path: str) -> Facts:
     raw = reading.read_bytes(path, _RECORD_LIMIT)
     if raw is None:
         raise ValueError(f"{path}: no such file, or it cannot be read; expected what `detect --record` wrote")
+    if len(raw) == _RECORD_LIMIT:
+        raise ValueError(f"{path}: {_RECORD_LIMIT >> 20} MiB or more; expected what `detect --record` wrote")
     try:
         value = json.loads(raw)
     except json.JSONDecodeError as problem:

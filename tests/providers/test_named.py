@@ -44,6 +44,7 @@ def test_a_file_of_the_current_folder_needs_no_ending(
         (b'{"facts": 9}', r"machine\.json\.facts: version 9 is not known"),
         (b"\xff\xfe\x00", r"machine\.json: not JSON"),
         (b"[" * 100_000, r"machine\.json: not JSON"),
+        (b" " * (1 << 24) + b"{}", r"machine\.json: 16 MiB or more"),
         (b'{"schema": "polywheel/select/1", "chosen": 1}', r"machine\.json: key 'facts' is missing"),
     ],
 )
