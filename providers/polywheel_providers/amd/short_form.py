@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from .facts import AmdDevice, AmdFacts, RocmVersion
 from .gfx import INTEGRATED, parse_target
 from .rocm_version import parse_rocm_version
 
 _EXAMPLE = "amd:gfx942,rocm=7.1"
+
+_WORD = re.compile(r"gfx[0-9a-f]+(:(sramecc|xnack)[+-])*")
+"""What a program prints may have settings that are new; what a person writes may have them misspelt."""
 
 
 def from_short_form(words: tuple[str, ...]) -> AmdFacts:
@@ -30,8 +35,8 @@ def from_short_form(words: tuple[str, ...]) -> AmdFacts:
 
 
 def _device(word: str) -> AmdDevice:
-    target = parse_target(word)
-    if target is None or target.name.endswith("-generic"):
+    target = parse_target(word) if _WORD.fullmatch(word) else None
+    if target is None:
         raise ValueError(f"amd: {word!r} is no processor, expected one like gfx942 or gfx90a:xnack-")
     name = f"AMD GPU {target.name}"
     return AmdDevice(name, target.name, target.sramecc, target.xnack, target.name in INTEGRATED, "")

@@ -135,6 +135,7 @@ def test_supported_is_a_subset_of_all() -> None:
         (("rocm=7.1",), "a processor is missing"),
         (("mi300x",), "'mi300x' is no processor"),
         (("gfx11-generic",), "'gfx11-generic' is no processor"),
+        (("gfx942:sramec+",), "'gfx942:sramec+' is no processor"),
         (("gfx942", "rocm=new"), "rocm='new' is no version"),
         (("gfx942", "driver=7.1"), "'driver=7.1' is not known here"),
     ],
