@@ -63,9 +63,9 @@ def _replayed(root: str, assignments: list[str]) -> Facts:
 
     from polywheel_providers import FolderMachine, probe  # noqa: PLC0415 (as above)
 
-    if not Path(root).is_dir():
+    if not root or not Path(root).is_dir():
         raise BadInputError(
-            f"--root {root}: not a folder; expected one with proc/cpuinfo, uname and the like"
+            f"--root {root!r}: not a folder; expected one with proc/cpuinfo, uname and the like"
         )
     env = {}
     for assignment in assignments:

@@ -179,7 +179,11 @@ def _record(facts: Facts, path: str) -> None:
     from pathlib import Path  # noqa: PLC0415 (start-up time is a promise of this command)
 
     target = Path(path)
-    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    if not target.name:
+        raise BadInputError(
+            f"--record {path!r}: not a file's name; expected one to write, such as machine.json"
+        )
+    partial = target.with_name(f".{os.getpid()}.part")
     try:
         partial.write_text(json.dumps(to_json(facts), indent=2) + "\n", encoding="utf-8")
         partial.replace(target)
