@@ -73,7 +73,8 @@ class _Variants:
         file = self.listing.variants.get(version)
         if file is None:
             return Unreadable(
-                f"the index lists no variants.json for {version}, so installers ignore its variants"
+                f"the index lists no variants.json for {version}, so installers ignore its variants; "
+                "`polywheel index` writes one"
             )
         try:
             data = self.index.read(file.url, _LARGEST_METADATA)
