@@ -62,7 +62,7 @@ def _device(seen: Seen, tegra: bool) -> NvidiaDevice:
         bus=seen.bus,
         uuid=seen.uuid,
         integrated=bool(seen.integrated) or (tegra and not seen.bus),
-        mig_mode=bool(seen.mig_mode) or bool(seen.mig),
+        mig_mode=True if seen.mig else seen.mig_mode,
         mig=seen.mig,
         problem=seen.problem,
     )

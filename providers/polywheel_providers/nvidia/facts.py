@@ -37,8 +37,8 @@ class NvidiaDevice:
     """`GPU-...`; empty when unknown, and in a record whose mask does not need it."""
     integrated: bool
     """Whether it shares the processor's memory, as a Tegra's does."""
-    mig_mode: bool
-    """Whether it is partitioned (Multi-Instance GPU)."""
+    mig_mode: bool | None
+    """Whether it is partitioned (Multi-Instance GPU); `None` when no source told."""
     mig: tuple[MigInstance, ...]
     """Its compute instances, as far as a source listed them."""
     problem: str
@@ -101,7 +101,7 @@ def _device(fields: Fields) -> NvidiaDevice:
         bus=fields.text("bus"),
         uuid=fields.text("uuid"),
         integrated=fields.boolean("integrated"),
-        mig_mode=fields.boolean("mig_mode"),
+        mig_mode=fields.optional_boolean("mig_mode"),
         mig=tuple(_instance(item) for item in fields.children("mig")),
         problem=fields.text("problem"),
     )

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 MOST_DEVICES = 64
 """More devices than this is an answer from a broken library."""
 _MOST_MIG_DEVICES = 16
+_NOT_SUPPORTED = 3
+"""`NVML_ERROR_NOT_SUPPORTED`."""
 _TEXT_LENGTH = 96
 
 
@@ -97,6 +99,8 @@ def _mig(nvml: _Nvml, handle: ctypes.c_void_p) -> dict[str, object]:
     """Return the MIG mode and instances; a GPU without MIG answers that it is not supported."""
     current, pending = ctypes.c_uint(0), ctypes.c_uint(0)
     code = nvml.call(("nvmlDeviceGetMigMode",), handle, ctypes.byref(current), ctypes.byref(pending))
+    if code == _NOT_SUPPORTED:
+        return {"mig_mode": False}
     if code != 0:
         return {}
     if current.value != 1:

@@ -11,6 +11,8 @@ from .reading import Reading, Seen, normalise_bus
 _GPU = re.compile(r"GPU ([0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+\.[0-7])\s*")
 _DEVICE_ID = re.compile(r"0x([0-9A-Fa-f]{4})10DE", re.IGNORECASE)
 
+_MIG_MODES = {"Enabled": True, "Disabled": False, "N/A": False}
+
 _Keys = dict[tuple[str, ...], str]
 """A GPU's values by their path of headings, `("MIG Mode", "Current")`."""
 
@@ -57,7 +59,6 @@ def _sections(text: str) -> tuple[dict[str, str], list[tuple[str, _Keys]]]:
 
 def _seen(bus: str, keys: _Keys) -> Seen:
     match = _DEVICE_ID.fullmatch(keys.get(("PCI", "Device Id"), ""))
-    mode = keys.get(("MIG Mode", "Current"), "N/A")
     uuid, name = keys.get(("GPU UUID",), ""), _known(keys.get(("Product Name",), ""))
     by_id = pci_ids.capability_of(int(match[1], 16)) if match else None
     return Seen(
@@ -65,7 +66,7 @@ def _seen(bus: str, keys: _Keys) -> Seen:
         uuid=uuid if uuid.startswith("GPU-") else "",
         name=name,
         capability=by_id or capability_of_name(name),
-        mig_mode=mode == "Enabled" if mode in ("Enabled", "Disabled") else None,
+        mig_mode=_MIG_MODES.get(keys.get(("MIG Mode", "Current"), "")),
     )
 
 

@@ -124,9 +124,12 @@ def _resolve_mig(entry: str, order: tuple[int, ...], facts: NvidiaFacts) -> tupl
 
 
 def _unlisted(entry: str, order: tuple[int, ...], facts: NvidiaFacts) -> tuple[int, object] | None:
-    """Take a partitioned GPU whose instances no source could list, where there is one kind of them."""
-    partitioned = [place for place in order if facts.devices[place].mig_mode]
-    blind = [place for place in partitioned if not facts.devices[place].mig]
+    """Take a GPU that is or may be partitioned and whose instances no source listed, where all are alike.
+
+    A mask that names an instance says more than a source that knows nothing of instances.
+    """
+    possible = [place for place in order if facts.devices[place].mig_mode is not False]
+    blind = [place for place in possible if not facts.devices[place].mig]
     kinds = {facts.devices[place].capability for place in blind}
     return (blind[0], entry) if len(kinds) == 1 else None
 

@@ -24,7 +24,7 @@ _DEVICE = st.builds(
     bus=_SHORT,
     uuid=_SHORT,
     integrated=st.booleans(),
-    mig_mode=st.booleans(),
+    mig_mode=st.none() | st.booleans(),
     mig=st.lists(st.builds(MigInstance, _SHORT, _SHORT), max_size=2).map(tuple),
     problem=st.just(""),
 )

@@ -62,7 +62,7 @@ def test_the_query_report() -> None:
         "NVIDIA GeForce GTX 1060 3GB",
         (6, 1),
     )
-    assert (first.mig_mode, second.mig_mode) == (None, True)
+    assert (first.mig_mode, second.mig_mode) == (False, True)
     assert (second.bus, second.name, second.capability) == ("0001:c1:00.0", "", (8, 0))
 
 

@@ -101,12 +101,22 @@ def test_a_hidden_device_says_what_hides_it() -> None:
     assert not any(device.usable for device in listed[1:])
 
 
-def test_a_mig_instance_no_source_listed_is_that_of_the_one_partitioned_gpu() -> None:
-    facts = nvidia.from_short_form(("8.0", "driver=12.2"))
-    device = replace(facts.devices[0], mig_mode=True)
-    mask = {"CUDA_VISIBLE_DEVICES": "MIG-feee0c61-26ec-5616-bb59-b6d777cc4f34"}
-    listed = nvidia.devices(replace(facts, devices=(device,), env=mask))
-    assert [(each.arch, each.visible) for each in listed] == [("8.0", True)]
+@pytest.mark.parametrize(("mode", "seen"), [(True, 1), (None, 1), (False, 0)])
+@pytest.mark.parametrize("mask", ["MIG-feee0c61-26ec-5616-bb59-b6d777cc4f34", "MIG-89c850dc,MIG-f2b5fbbd"])
+def test_a_mig_instance_no_source_listed_is_of_a_gpu_that_may_be_partitioned(
+    mode: bool | None, seen: int, mask: str
+) -> None:
+    facts = nvidia.from_short_form(("8.0", "8.0", "driver=12.2"))
+    devices = tuple(replace(device, mig_mode=mode) for device in facts.devices)
+    listed = nvidia.devices(replace(facts, devices=devices, env={"CUDA_VISIBLE_DEVICES": mask}))
+    assert [each.arch for each in listed if each.visible] == ["8.0"] * seen
+
+
+def test_a_mig_instance_no_source_listed_is_of_no_gpu_where_they_are_unlike() -> None:
+    facts = nvidia.from_short_form(("9.0", "8.0", "driver=12.2"))
+    devices = tuple(replace(device, mig_mode=None) for device in facts.devices)
+    facts = replace(facts, devices=devices, env={"CUDA_VISIBLE_DEVICES": "MIG-feee0c61"})
+    assert not any(device.visible for device in nvidia.devices(facts))
 
 
 @given(st.text())
