@@ -78,10 +78,15 @@ class FolderMachine:
         """Return a program of `DIR/usr/bin`."""
         return reading.find_executable(os.path.basename(name), [os.path.join(self._root, "usr", "bin")])
 
-    def run(self, program: str, *arguments: str, deadline: float = DEADLINE) -> Completed | None:
-        """Run a program of `DIR/usr/bin` with the given environment and a plain PATH."""
+    def run(
+        self, program: str, *arguments: str, deadline: float = DEADLINE, unset: tuple[str, ...] = ()
+    ) -> Completed | None:
+        """Run a program of `DIR/usr/bin` with the given environment but for `unset`, and a plain PATH."""
         path = self.find_program(program)
-        return None if path is None else run_program([path, *arguments], self._child_env(), deadline)
+        if path is None:
+            return None
+        env = {name: value for name, value in self._child_env().items() if name not in unset}
+        return run_program([path, *arguments], env, deadline)
 
     def find_library(self, name: str) -> str | None:
         """Return the path of a driver library in `DIR/usr/lib`."""

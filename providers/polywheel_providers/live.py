@@ -86,12 +86,15 @@ class LiveMachine:
         folders = self.env.get("PATH", os.defpath).split(os.pathsep)
         return reading.find_executable(name, [*folders, *PROGRAM_FOLDERS])
 
-    def run(self, program: str, *arguments: str, deadline: float = DEADLINE) -> Completed | None:
-        """Run a program in this environment, its messages untranslated."""
+    def run(
+        self, program: str, *arguments: str, deadline: float = DEADLINE, unset: tuple[str, ...] = ()
+    ) -> Completed | None:
+        """Run a program in this environment but for the variables `unset`, its messages untranslated."""
         path = self.find_program(program)
-        return (
-            None if path is None else run_program([path, *arguments], {**self.env, "LC_ALL": "C"}, deadline)
-        )
+        if path is None:
+            return None
+        env = {name: value for name, value in self.env.items() if name not in unset}
+        return run_program([path, *arguments], {**env, "LC_ALL": "C"}, deadline)
 
     def find_library(self, name: str) -> str | None:
         """Return the library's soname where the loader knows it, or its path where we do."""

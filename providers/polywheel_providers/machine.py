@@ -95,10 +95,13 @@ class Machine(Protocol):
     def find_program(self, name: str) -> str | None:
         """Return the path of a program this machine would run by that name, or `None`."""
 
-    def run(self, program: str, *arguments: str, deadline: float = DEADLINE) -> Completed | None:
+    def run(
+        self, program: str, *arguments: str, deadline: float = DEADLINE, unset: tuple[str, ...] = ()
+    ) -> Completed | None:
         """Run a program found by `find_program`; `None` when there is none or it cannot start.
 
-        Its whole process group is killed at the deadline (seconds) or when it floods its output.
+        It gets the environment but for the variables `unset`. Its whole process group is killed at the
+        deadline (seconds) or when it floods its output.
         """
 
     def find_library(self, name: str) -> str | None:

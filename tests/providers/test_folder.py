@@ -100,6 +100,9 @@ def test_programs_come_only_from_its_own_folder(made: Made) -> None:
     ended = machine.run("tool", "argument")
     assert ended is not None
     assert ended.stdout == "/usr/bin:/bin|yes||argument\n"
+    without = machine.run("tool", unset=("GIVEN", "NOT_THERE"))
+    assert without is not None
+    assert without.stdout == "/usr/bin:/bin|||\n"
     assert machine.run("sh") is None
     assert machine.run("other") is None
     assert machine.run("/bin/sh") is None

@@ -33,6 +33,9 @@ def test_programs_run_untranslated(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ended = LiveMachine().run("polywheel-test-tool")
     assert ended is not None
     assert ended.stdout == "C here\n"
+    without = LiveMachine().run("polywheel-test-tool", unset=("MARK",))
+    assert without is not None
+    assert without.stdout == "C \n"
     assert LiveMachine().run("polywheel-no-such-tool") is None
 
 

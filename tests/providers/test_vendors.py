@@ -120,7 +120,10 @@ class Nonsense:
     def find_program(self, name: str) -> str | None:
         return name if name in self._programs else None
 
-    def run(self, program: str, *arguments: str, deadline: float = 2.0) -> Completed | None:
+    def run(
+        self, program: str, *arguments: str, deadline: float = 2.0, unset: tuple[str, ...] = ()
+    ) -> Completed | None:
+        del unset
         if program not in self._programs or len(arguments) * deadline < 0:
             return None
         return Completed(self._draw(st.sampled_from([0, 1, -9, None])), self._draw(_text), self._draw(_text))

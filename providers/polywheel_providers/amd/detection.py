@@ -94,9 +94,12 @@ def _device(target: Target | None, device: int, *, name: str = "", uuid: str = "
 
 
 def _from_programs(machine: Machine, tried: dict[str, str], notes: list[Note]) -> tuple[AmdDevice, ...]:
-    """Ask the enumerator, the cheaper one, then rocminfo; a program that fails costs one note."""
+    """Ask the enumerator, the cheaper one, then rocminfo; a program that fails costs one note.
+
+    They honour ROCR's mask, which `visibility` applies to all there is: it must not be applied twice.
+    """
     for program, read in zip(_PROGRAMS, (_from_enumerator, _from_rocminfo), strict=True):
-        completed = machine.run(program)
+        completed = machine.run(program, unset=(ROCR,))
         if completed is None:
             continue
         devices = read(completed.stdout)

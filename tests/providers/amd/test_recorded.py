@@ -92,6 +92,17 @@ def test_a_program_that_hangs_is_one_note(made: Made) -> None:
     assert [note.code for note in facts.notes] == ["amd-rocm-agent-enumerator-failed"]
 
 
+def test_a_mask_that_the_programs_honour_is_applied_once(made: Made) -> None:
+    """ROCR shows its programs the masked GPUs alone, numbered anew."""
+    listing = "[ -z \"$ROCR_VISIBLE_DEVICES\" ] && printf 'gfx1100\\n'; printf 'gfx942\\n'"
+    programs: dict[str, str | bytes] = {"usr/bin/rocm_agent_enumerator": f"#!/bin/sh\n{listing}\n"}
+    facts = amd.probe(made(programs, ROCR_VISIBLE_DEVICES="1"))
+    assert [(device.arch, device.visible) for device in amd.devices(facts)] == [
+        ("gfx942", True),
+        ("gfx1100", False),
+    ]
+
+
 def test_where_the_enumerator_fails_rocminfo_answers(made: Made) -> None:
     info = "Agent 1\\n  Name: gfx1100\\n  Marketing Name: Radeon RX 7900 XTX\\n  Device Type: GPU\\n"
     programs: dict[str, str | bytes] = {
