@@ -114,9 +114,7 @@ class AnyMachine:
     def find_program(self, name: str) -> Any:
         return self._answer(("program", name), st.none() | st.just(f"/usr/bin/{name}"))
 
-    def run(
-        self, program: str, *arguments: str, deadline: float = 2.0, unset: tuple[str, ...] = ()
-    ) -> Any:
+    def run(self, program: str, *arguments: str, deadline: float = 2.0, unset: tuple[str, ...] = ()) -> Any:
         del deadline, unset
         ended = st.builds(
             Completed,
