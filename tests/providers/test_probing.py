@@ -58,3 +58,20 @@ def test_each_namespace_is_timed(made: Made) -> None:
     facts = probe(made({"uname": "Linux aarch64 6.1\n"}))
     assert list(facts.elapsed_ms) == ["aarch64", "nvidia", "amd", "intel"]
     assert all(milliseconds >= 0 for milliseconds in facts.elapsed_ms.values())
+
+
+@pytest.mark.parametrize(
+    ("variable", "code"),
+    [
+        ("NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION", "nvidia-forced-unknown"),
+        ("NV_VARIANT_PROVIDER_FORCE_SM_ARCH", "nvidia-forced-unknown"),
+        ("AMD_VARIANT_PROVIDER_FORCE_GFX_ARCH", "amd-forced-unknown"),
+        ("AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION", "amd-forced-unknown"),
+        ("INTEL_VARIANT_PROVIDER_FORCE_DEVICE_IP", "intel-forced-unknown"),
+    ],
+)
+def test_an_override_that_cannot_be_read_is_said(made: Made, variable: str, code: str) -> None:
+    notes = probe(made({"uname": "Linux x86_64 6.8.0"}, **{variable: "newest"})).all_notes()
+    assert [variable in note.message for note in notes if note.code == code] == [True]
+    notes = probe(made({"uname": "Linux x86_64 6.8.0"}, **{variable: ""})).all_notes()
+    assert not [note for note in notes if "forced" in note.code]

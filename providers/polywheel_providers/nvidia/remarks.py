@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from polywheel_providers.vendor import Note
 
+from . import capability, cuda_version
 from .overrides import FORCE_CUDA, FORCE_SM
 from .visibility import MASK, ORDER, names_numbers, visible
 
@@ -30,9 +31,23 @@ def remarks(facts: NvidiaFacts, *, compat: bool) -> tuple[Note, ...]:
         for name in (FORCE_CUDA, FORCE_SM)
         if facts.env.get(name)
     ]
+    said += _unknown_overrides(facts)
     if facts.tried:
         said += _about_the_machine(facts, compat)
     return tuple(Note(code, message) for code, message in said)
+
+
+def _unknown_overrides(facts: NvidiaFacts) -> list[tuple[str, str]]:
+    """Name the overrides that uv cannot read, either: it skips the whole namespace then."""
+    forms = (
+        (FORCE_CUDA, cuda_version.parse_override, "version"),
+        (FORCE_SM, capability.parse_override, "capability"),
+    )
+    return [
+        ("nvidia-forced-unknown", f"{name}={facts.env[name]} is no {kind}: no NVIDIA variant is chosen")
+        for name, parse, kind in forms
+        if facts.env.get(name) and parse(facts.env[name]) is None
+    ]
 
 
 def _about_the_machine(facts: NvidiaFacts, compat: bool) -> list[tuple[str, str]]:
