@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+_REGISTRY_VALUE = re.compile(r'"([^"]*)"=(?:"(.*)"|dword:([0-9a-fA-F]{1,8})|hex\(b\):(.*))')
+
+
 class FolderMachine:
     """The machine that a folder describes; satisfies `machine.Machine`."""
 
@@ -31,6 +34,7 @@ class FolderMachine:
         self._root = os.path.realpath(root)
         self._env = dict(env or {})
         self._sysctl: dict[str, str] | None = None
+        self._registry: dict[str, dict[str, int | str]] | None = None
 
     @property
     def uname(self) -> Uname:
@@ -101,7 +105,9 @@ class FolderMachine:
 
     def registry(self, key: str) -> Mapping[str, int | str]:
         """Return the values of a key in `DIR/registry.reg`."""
-        return registry_values(self.read_text("/registry.reg") or "", key)
+        if self._registry is None:
+            self._registry = registry_keys(self.read_text("/registry.reg") or "")
+        return self._registry.get(key.casefold(), {})
 
     def sysctl(self, name: str) -> str | None:
         """Return a variable from `DIR/sysctl`, or from what `DIR/usr/bin/sysctl -a` prints."""
@@ -140,27 +146,25 @@ def sysctl_values(text: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, colon, value in pairs if colon}
 
 
-def registry_values(export: str, key: str) -> dict[str, int | str]:
-    r"""Return the numbers and texts under one key of a `reg export` file's text.
+def registry_keys(export: str) -> dict[str, dict[str, int | str]]:
+    r"""Return the numbers and texts of each key below HKEY_LOCAL_MACHINE in a `reg export` file's text.
 
-    Format: `[HKEY_LOCAL_MACHINE\KEY]` headers, then `"name"="text"`, `"name"=dword:0000001f` or
-    `"name"=hex(b):ef,cd,...` (a little-endian QWORD). Other kinds are left out.
+    Keys are casefolded. Format: `[HKEY_LOCAL_MACHINE\KEY]` headers, then `"name"="text"`,
+    `"name"=dword:0000001f` or `"name"=hex(b):ef,cd,...` (a little-endian QWORD). Other kinds are left out.
     """
-    wanted = f"[HKEY_LOCAL_MACHINE\\{key}]".casefold()
-    found: dict[str, int | str] = {}
-    reading_it = False
+    found: dict[str, dict[str, int | str]] = {}
+    values: dict[str, int | str] = {}
     for line in export.replace("\\\n", "").splitlines():
         stripped = line.strip()
         if stripped.startswith("["):
-            reading_it = stripped.casefold() == wanted
-        elif reading_it and (
-            match := re.fullmatch(r'"([^"]*)"=(?:"(.*)"|dword:([0-9a-fA-F]{1,8})|hex\(b\):(.*))', stripped)
-        ):
+            root, _, key = stripped.strip("[]").casefold().partition("\\")
+            values = found.setdefault(key, {}) if root == "hkey_local_machine" else {}
+        elif match := _REGISTRY_VALUE.fullmatch(stripped):
             name, text, dword, qword = match.groups()
             if text is not None:
-                found[name] = text.replace("\\\\", "\\").replace('\\"', '"')
+                values[name] = text.replace("\\\\", "\\").replace('\\"', '"')
             elif dword is not None:
-                found[name] = int(dword, 16)
+                values[name] = int(dword, 16)
             elif re.fullmatch(r"(?:[0-9a-fA-F]{2},){7}[0-9a-fA-F]{2}", qword.replace(" ", "")):
-                found[name] = int.from_bytes(bytes.fromhex(qword.replace(",", " ")), "little")
+                values[name] = int.from_bytes(bytes.fromhex(qword.replace(",", " ")), "little")
     return found

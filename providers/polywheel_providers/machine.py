@@ -21,6 +21,9 @@ TEXT_LIMIT = 1 << 20
 CPUINFO_LIMIT = 1 << 25
 """The most bytes read from /proc/cpuinfo: Linux runs 8192 processors, of some 2 kB each."""
 
+DEVICE_LIMIT = 128
+"""The most devices taken from one source; eight MI300X, each in eight parts, are 64."""
+
 DEADLINE = 2.0
 """Seconds a program or a driver library may take before it is killed."""
 

@@ -7,8 +7,10 @@ class key of the registry. No driver is loaded and no program is run.
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from .frozen import dataclass
+from .machine import DEVICE_LIMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,8 +48,8 @@ def adapters(machine: Machine, vendor: int, classes: tuple[str, ...] = (DISPLAY,
         return tuple(_windows_adapters(machine, vendor))
     if machine.uname.system != "Linux":
         return ()
-    found = tuple(_bus_adapters(machine, vendor, classes))
-    return found or tuple(_drm_adapters(machine, vendor))
+    found = tuple(islice(_bus_adapters(machine, vendor, classes), DEVICE_LIMIT))
+    return found or tuple(islice(_drm_adapters(machine, vendor), DEVICE_LIMIT))
 
 
 def hexadecimal(text: str | None) -> int | None:

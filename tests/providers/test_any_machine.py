@@ -9,10 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polywheel_providers import devices, from_json, probe, supported, to_json
-from polywheel_providers.machine import TEXT_LIMIT, Completed, DriverAnswer, Uname
+from polywheel_providers.machine import DEVICE_LIMIT, TEXT_LIMIT, Completed, DriverAnswer, Uname
+from polywheel_providers.vendor import VENDORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from .conftest import Made
 
 SNIPPETS = [
     "",
@@ -174,3 +177,18 @@ def test_whatever_a_machine_answers_detection_answers_too(data: st.DataObject) -
     assert replayed == facts
     assert supported(replayed) == found
     assert devices(replayed) == devices(facts)
+
+
+def test_a_source_that_lists_devices_without_end_costs_little(made: Made) -> None:
+    folder = "sys/bus/pci/devices"
+    files: dict[str, str | bytes] = {
+        "uname": "Linux x86_64 6.8.0\n",
+        "usr/bin/rocm_agent_enumerator": "#!/bin/sh\nyes gfx90a | head -n 100000\n",
+        "usr/bin/nvidia-smi": "#!/bin/sh\nyes 'GPU 0: NVIDIA A100 (UUID: GPU-1)' | head -n 20000\n",
+    }
+    for place in range(DEVICE_LIMIT + 1):
+        files[f"{folder}/{place:04x}:03:00.0/vendor"] = "0x8086"
+        files[f"{folder}/{place:04x}:03:00.0/device"] = "0xe20b"
+        files[f"{folder}/{place:04x}:03:00.0/class"] = "0x030000"
+    vendors = [device.vendor for device in devices(probe(made(files)))]
+    assert [vendors.count(vendor) for vendor in VENDORS] == [DEVICE_LIMIT] * 3

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polywheel_providers import FolderMachine
-from polywheel_providers.folder import registry_values, sysctl_values
+from polywheel_providers.folder import registry_keys, sysctl_values
 
 if TYPE_CHECKING:
     from .conftest import Made
@@ -140,21 +140,31 @@ def test_a_registry_export_is_read() -> None:
         '"~MHz"=dword:00000001',
     ]
     export = "\r\n".join(lines)
-    assert registry_values(export, "hardware\\Description\\System\\CentralProcessor\\0") == {
+    keys = registry_keys(export)
+    assert keys["hardware\\description\\system\\centralprocessor\\0"] == {
         "~MHz": 1440,
         "ProcessorNameString": 'Snapdragon (TM) "8cx" C:\\x',
         "CP 4000": 0x410FD430,
     }
-    assert registry_values(export, "HARDWARE") == {}
+    assert keys["hardware\\other"] == {"~MHz": 1}
+    assert "hardware" not in keys
 
 
 def test_sysctl_lines_are_read() -> None:
     assert sysctl_values("a.b: 1\nc:\nnoise\nd: x: y\n") == {"a.b": "1", "c": "", "d": "x: y"}
 
 
-@given(st.text(), st.text())
-def test_no_text_breaks_the_readers(text: str, key: str) -> None:
-    assert isinstance(registry_values(text, key), dict)
+def test_a_registry_is_asked_by_keys_of_any_case(made: Made) -> None:
+    machine = made(
+        {"registry.reg": '[HKEY_LOCAL_MACHINE\\A\\b]\n"x"=dword:2\n[HKEY_USERS\\A\\b]\n"x"=dword:3\n'}
+    )
+    assert machine.registry("a\\B") == {"x": 2}
+    assert machine.registry("a") == {}
+
+
+@given(st.text())
+def test_no_text_breaks_the_readers(text: str) -> None:
+    assert isinstance(registry_keys(text), dict)
     assert isinstance(sysctl_values(text), dict)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from polywheel_providers.frozen import replace
+from polywheel_providers.machine import DEVICE_LIMIT
 from polywheel_providers.vendor import Note
 
 from .facts import AmdDevice, AmdFacts, RocmVersion
@@ -55,7 +56,7 @@ def _devices(machine: Machine, tried: dict[str, str], notes: list[Note]) -> tupl
 
 
 def _from_kfd(machine: Machine, tried: dict[str, str]) -> tuple[AmdDevice, ...]:
-    nodes = sorted(machine.list_dir(NODES), key=lambda name: (len(name), name))
+    nodes = sorted(machine.list_dir(NODES), key=lambda name: (len(name), name))[:DEVICE_LIMIT]
     if not nodes:
         return ()
     from . import kfd, pci_ids  # noqa: PLC0415 (only where there is an AMD GPU)
@@ -102,7 +103,7 @@ def _from_programs(machine: Machine, tried: dict[str, str], notes: list[Note]) -
         completed = machine.run(program, unset=(ROCR,))
         if completed is None:
             continue
-        devices = read(completed.stdout)
+        devices = read(completed.stdout)[:DEVICE_LIMIT]
         tried[program] = _counted(len(devices))
         if completed.failure or (completed.returncode != 0 and not devices):
             said = completed.failure or f"exit status {completed.returncode}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from polywheel_providers.frozen import replace
+from polywheel_providers.machine import DEVICE_LIMIT
 from polywheel_providers.pci import adapters, hexadecimal
 from polywheel_providers.privacy import without_folders
 
@@ -48,7 +49,7 @@ def ask_libcuda(machine: Machine, library: str) -> Reading:
 def read_kernel_module(machine: Machine) -> Reading | None:
     """Read the kernel module's files; the CUDA version comes from the published table."""
     banner, version = machine.read_text(PROC_VERSION), machine.read_text(MODULE_VERSION)
-    folders = machine.list_dir(GPU_FOLDER)
+    folders = machine.list_dir(GPU_FOLDER)[:DEVICE_LIMIT]
     if banner is None and version is None and not folders:
         return None
     driver = parse_proc_version(banner or "") or driver_table.normalise(version or "")
@@ -135,6 +136,8 @@ def _run_smi(machine: Machine, parse: Callable[[str], Reading], *arguments: str)
     if completed is None:
         return Reading(source, problem="it cannot be started")
     reading = replace(parse(completed.stdout), source=source)
+    if reading.devices is not None:
+        reading = replace(reading, devices=reading.devices[:DEVICE_LIMIT])
     if reading.devices is None and _says_none(completed):
         reading = replace(reading, devices=())
     problem = without_folders(_problem(completed, reading), machine.find_program("nvidia-smi") or "")
