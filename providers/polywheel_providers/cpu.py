@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .frozen import dataclass
-from .vendor import Note
+from .vendor import Note, notes_from_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,12 +72,3 @@ def _core(fields: Fields) -> CoreKind:
     )
     fields.done()
     return kind
-
-
-def notes_from_fields(fields: Fields) -> tuple[Note, ...]:
-    """Read the list under the key `notes`; raises `ValueError`."""
-    found = []
-    for note in fields.children("notes"):
-        found.append(Note(note.text("code"), note.text("message")))
-        note.done()
-    return tuple(found)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from .cpu import CpuFacts, cpu_from_fields, notes_from_fields
+from .cpu import CpuFacts, cpu_from_fields
 from .frozen import dataclass, field, fields_as_json
-from .vendor import VENDORS, Note
+from .vendor import VENDORS, Note, notes_from_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

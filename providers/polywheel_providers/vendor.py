@@ -33,6 +33,15 @@ class Note:
     """One sentence."""
 
 
+def notes_from_fields(fields: Fields) -> tuple[Note, ...]:
+    """Read the list under the key `notes`; raises `ValueError`."""
+    found = []
+    for note in fields.children("notes"):
+        found.append(Note(note.text("code"), note.text("message")))
+        note.done()
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class Device:
     """One accelerator, as `polywheel detect` lists it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polywheel_providers.frozen import dataclass
-from polywheel_providers.vendor import Note
+from polywheel_providers.vendor import Note, notes_from_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def from_fields(fields: Fields) -> AmdFacts:
         rocm=_version(fields),
         tried=fields.text_map("tried"),
         env=fields.text_map("env"),
-        notes=tuple(_note(item) for item in fields.children("notes")),
+        notes=notes_from_fields(fields),
     )
     fields.done()
     return facts
@@ -72,12 +72,6 @@ def _device(fields: Fields) -> AmdDevice:
     )
     fields.done()
     return device
-
-
-def _note(fields: Fields) -> Note:
-    note = Note(fields.text("code"), fields.text("message"))
-    fields.done()
-    return note
 
 
 def _version(fields: Fields) -> RocmVersion | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polywheel_providers.frozen import dataclass
-from polywheel_providers.vendor import Note
+from polywheel_providers.vendor import Note, notes_from_fields
 
 from .capability import Capability, checked
 from .cuda_version import CudaVersion
@@ -83,7 +83,7 @@ def from_fields(fields: Fields) -> NvidiaFacts:
         wsl=fields.boolean("wsl"),
         tried=fields.text_map("tried"),
         env=fields.text_map("env"),
-        notes=tuple(_note(item) for item in fields.children("notes")),
+        notes=notes_from_fields(fields),
     )
     fields.done()
     if facts.cuda_order and sorted(facts.cuda_order) != list(range(len(facts.devices))):
@@ -113,12 +113,6 @@ def _instance(fields: Fields) -> MigInstance:
     instance = MigInstance(fields.text("uuid"), fields.text("name"))
     fields.done()
     return instance
-
-
-def _note(fields: Fields) -> Note:
-    note = Note(fields.text("code"), fields.text("message"))
-    fields.done()
-    return note
 
 
 def _pair(fields: Fields, key: str) -> tuple[int, int] | None:
