@@ -53,8 +53,12 @@ class GraphWriter:
         (self.folder / "build.ninja").write_bytes(os.fsencode(graph))
 
     def _output(self, action: Action) -> str:
-        path = str(self.store.output_of(action))
-        return _escaped(path).replace(" ", "$ ").replace(":", "$:")
+        """Name what ninja takes for an action's output: a file that never is.
+
+        ninja removes the outputs of steps it interrupts. It must not reach into the store, where a step
+        that was just finished is whole.
+        """
+        return _escaped(str(self.folder / f"{action.key}.done")).replace(" ", "$ ").replace(":", "$:")
 
     def _command(self, action: Action) -> str:
         # -I -S: no user settings, no site-packages; launch.py needs neither and starts three times faster.
